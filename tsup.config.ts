@@ -1,0 +1,21 @@
+import { defineConfig } from 'tsup'
+
+export default defineConfig({
+  entry: {
+    index: 'src/index.ts',
+    sse: 'src/sse/index.ts',
+    'last-event-id': 'src/last-event-id/index.ts',
+    web: 'src/web/index.ts',
+    node: 'src/node/index.ts',
+  },
+  format: ['esm', 'cjs'],
+  target: 'es2022',
+  platform: 'neutral',
+  external: [/^node:/],
+  // Shared modules stay shared in both formats, so that the JSON kept with an event is found by every entry.
+  splitting: true,
+  // A program without node types and without the newest lib must still read our declarations.
+  dts: { banner: '/// <reference lib="esnext.disposable" />' },
+  clean: true,
+  treeshake: true,
+})
