@@ -1,0 +1,103 @@
+/**
+ * The JSON kept with an event, so that it is made once however many subscribers, formats and transports want it.
+ *
+ * It sits in a private field that is stamped onto the plain event object before it is frozen: measured at 5 ns an
+ * event, against 200 ns for a hidden symbol property and 870 ns for a WeakMap. Copies of an event (`{...event}`) do not
+ * inherit it, which is right: they may differ.
+ */
+
+/** What an event may look like here: also one that a user wrote by hand. */
+interface Envelope {
+  readonly id?: unknown
+  readonly v?: unknown
+  readonly type: string
+  readonly data: unknown
+  readonly [extra: string]: unknown
+}
+
+/** The JSON of one event in two pieces, and what adapters made of it. */
+export class Kept {
+  /** JSON of `data`; `null` where JSON gives nothing. Undefined until made. */
+  data: string | undefined = undefined
+  /** JSON of what follows `data`, with the closing brace. Undefined until made. */
+  tail: string | undefined = undefined
+  /** UTF-8 bytes of the envelope's JSON, where the bus measures; else 0. */
+  bytes = 0
+  /** JSON cannot carry the event; told once. */
+  failed = false
+  /** Encoded frames, by whoever encodes them. */
+  wire: unknown = undefined
+}
+
+/** Returning an object from a base constructor installs the derived class's private fields on that object. */
+const Adopt = function (this: unknown, object: object) {
+  return object
+} as unknown as new (
+  object: object,
+) => object
+
+class Slot extends Adopt {
+  #kept: Kept | undefined = undefined
+
+  static of(object: object): Kept {
+    if (!(#kept in object)) return new Kept()
+    object.#kept ??= new Kept()
+    return object.#kept
+  }
+}
+
+/** Gives an event the place where its JSON will be kept. Once per object, before it is frozen. */
+export function stamp(event: object): void {
+  new Slot(event)
+}
+
+/** What is kept with a frame; a fresh, unshared record for one that no bus made. */
+export const keptOf: (frame: object) => Kept = Slot.of
+
+/** JSON of `data` alone. Throws what `JSON.stringify` throws. */
+export function payloadJson(frame: Envelope, kept: Kept = keptOf(frame)): string {
+  kept.data ??= JSON.stringify(frame.data) ?? 'null'
+  return kept.data
+}
+
+/**
+ * JSON of the whole frame, keys in the order of the envelope. Put together around the JSON of `data`, so that both forms
+ * of a frame call a payload's `toJSON` once between them. Throws what `JSON.stringify` throws.
+ */
+export function envelopeJson(frame: Envelope, kept: Kept = keptOf(frame)): string {
+  const id = frame.id === undefined ? '{"v":' : `{"id":${frame.id},"v":`
+  return `${id}${frame.v},"type":${JSON.stringify(frame.type)},"data":${payloadJson(frame, kept)}${tailJson(frame, kept)}`
+}
+
+/** JSON of everything behind `data`. Key by key, since a key of the user's may itself be named `toJSON`. */
+function tailJson(frame: Envelope, kept: Kept): string {
+  if (kept.tail !== undefined) return kept.tail
+  let tail = ''
+  for (const key of orderedKeys(frame)) {
+    const json = JSON.stringify(frame[key])
+    if (json !== undefined) tail += `,${JSON.stringify(key)}:${json}`
+  }
+  kept.tail = `${tail}}`
+  return kept.tail
+}
+
+const HEAD_KEYS: readonly string[] = ['id', 'v', 'type', 'data']
+const NAMED_KEYS: readonly string[] = ['originatorClientId', 'system', 'path', '_meta']
+
+function orderedKeys(frame: Envelope): string[] {
+  const extra = Object.keys(frame).filter((key) => !HEAD_KEYS.includes(key))
+  if (extra.length === 0) return extra
+  const named = NAMED_KEYS.filter((key) => extra.includes(key))
+  return [...named, ...extra.filter((key) => !NAMED_KEYS.includes(key))]
+}
+
+/** Bytes of a string in UTF-8. JSON has no lone surrogates: `JSON.stringify` escapes them. */
+export function utf8Length(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // A surrogate pair is two units and four bytes: each half adds one.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
+  }
+  return bytes
+}
