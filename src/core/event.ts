@@ -164,5 +164,6 @@ export function controlFrame<Type extends ControlFrame['type']>(
   type: Type,
   data: Extract<ControlFrame, { type: Type }>['data'],
 ): Extract<ControlFrame, { type: Type }> {
-  return Object.freeze({ v: EVENT_SCHEMA_VERSION, type, data }) as Extract<ControlFrame, { type: Type }>
+  const frame: unknown = Object.freeze({ v: EVENT_SCHEMA_VERSION, type, data })
+  return frame as Extract<ControlFrame, { type: Type }>
 }
