@@ -86,10 +86,7 @@ export type ReplayComplete = ControlEnvelope<
 >
 
 /** An adapter must say why it ends. Last frame of its stream. */
-export type StreamError = ControlEnvelope<
-  'stream_error',
-  { readonly error: string; readonly code: string }
->
+export type StreamError = ControlEnvelope<'stream_error', { readonly error: string; readonly code: string }>
 
 export type ControlFrame =
   | SlowClientWarning
@@ -150,7 +147,10 @@ const CONTROL_TYPES: ReadonlySet<string> = /* @__PURE__ */ new Set<ControlFrame[
 ])
 
 /** True for a frame that has no id and one of the five control types. */
-export function isControlFrame(frame: { readonly id?: unknown; readonly type: string }): frame is ControlFrame {
+export function isControlFrame(frame: {
+  readonly id?: unknown
+  readonly type: string
+}): frame is ControlFrame {
   return frame.id === undefined && CONTROL_TYPES.has(frame.type)
 }
 

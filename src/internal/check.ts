@@ -38,20 +38,18 @@ export function checkInteger(
   return n
 }
 
-/** A cap: an integer ≥ `min`, or `Infinity` for none. */
+/** A cap or a time: an integer ≥ `min`, or `Infinity`; what 0 and `Infinity` mean is the option's to say. */
 export function checkCap(name: string, value: unknown, min = 1): number {
   const n = number(name, value)
-  if (n !== Infinity && (!Number.isSafeInteger(n) || n < min)) {
+  if (n !== Infinity && !(Number.isInteger(n) && n >= min)) {
     throw outOfRange(name, `an integer ≥ ${min} or Infinity`, n)
   }
   return n
 }
 
-/** A time in milliseconds ≥ 0; what 0 and `Infinity` mean is the option's to say. */
-export function checkTime(name: string, value: unknown): number {
-  const n = number(name, value)
-  if (!(n >= 0)) throw outOfRange(name, 'a number of milliseconds ≥ 0', n)
-  return n
+export function checkBoolean(name: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw wrongType(name, 'a boolean', value)
+  return value
 }
 
 export function checkFunction<F>(name: string, value: F | undefined): F | undefined {

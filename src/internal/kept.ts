@@ -81,6 +81,12 @@ function tailJson(frame: Envelope, kept: Kept): string {
   return kept.tail
 }
 
+/** Makes the JSON of an event that has no id yet, and notes its bytes but for the id's digits. */
+export function measure(frame: Envelope, kept: Kept): void {
+  const head = `{"id":,"v":${frame.v},"type":${JSON.stringify(frame.type)},"data":`
+  kept.bytes = utf8Length(head) + utf8Length(payloadJson(frame, kept)) + utf8Length(tailJson(frame, kept))
+}
+
 const HEAD_KEYS: readonly string[] = ['id', 'v', 'type', 'data']
 const NAMED_KEYS: readonly string[] = ['originatorClientId', 'system', 'path', '_meta']
 

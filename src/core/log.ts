@@ -1,0 +1,165 @@
+/**
+ * The events that a bus retains: always a contiguous suffix of what was published, bounded by count and by bytes.
+ *
+ * One log is shared by every subscriber. It is a list of chunks, and the list (the spine) is never changed in place, so a
+ * reader takes it by reference: resuming costs the same on any ring, and what a stalled reader keeps alive is the ring as
+ * it stood, and a chunk. Chunks linked to their successors would let it pin everything published since.
+ */
+
+import { keptOf } from '../internal/kept.ts'
+import type { BusEvent } from './event.ts'
+
+class Chunk {
+  readonly firstId: number
+  readonly events: (BusEvent | undefined)[]
+  length = 0
+  bytes = 0
+  /** The log's generation when this chunk was made: no reader that was taken before can hold it. */
+  readonly generation: number
+
+  constructor(firstId: number, events: (BusEvent | undefined)[], generation: number) {
+    this.firstId = firstId
+    this.events = events
+    this.generation = generation
+  }
+
+  copy(generation: number): Chunk {
+    const copy = new Chunk(this.firstId, this.events.slice(), generation)
+    copy.length = this.length
+    copy.bytes = this.bytes
+    return copy
+  }
+}
+
+// A reader pins whole chunks: sealed by bytes too, the last one holds no more than a sixteenth of the cap, and an event.
+const CHUNKS_PER_BYTE_CAP = 16
+
+export class EventLog {
+  readonly #ringSize: number
+  readonly #maxBytes: number
+  // The square root balances the two copies that follow a reader's visit: of the spine, and of the oldest chunk.
+  readonly #chunkSize: number
+  #spine: readonly Chunk[] = []
+  #generation = 0
+  #earliestId: number
+  #lastId: number
+  #bytes = 0
+
+  constructor(ringSize: number, maxBytes: number, startAfterId: number) {
+    this.#ringSize = ringSize
+    this.#maxBytes = maxBytes
+    this.#chunkSize = Math.ceil(Math.sqrt(ringSize))
+    this.#lastId = startAfterId
+    this.#earliestId = startAfterId + 1
+  }
+
+  get lastId(): number {
+    return this.#lastId
+  }
+
+  /** The eviction watermark: the oldest retained id, or the next id where nothing is retained. */
+  get earliestId(): number {
+    return this.#earliestId
+  }
+
+  get size(): number {
+    return this.#lastId + 1 - this.#earliestId
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Retains an event, whose id must be the next one. One that is larger than the cap empties the log. */
+  append(event: BusEvent, bytes: number): void {
+    this.#lastId = event.id
+    if (this.#ringSize === 0 || bytes > this.#maxBytes) {
+      this.clear()
+      return
+    }
+    while (this.size > this.#ringSize || this.#bytes + bytes > this.#maxBytes) this.#evict()
+    const chunk = this.#openChunk(event.id)
+    chunk.events[chunk.length++] = event
+    chunk.bytes += bytes
+    this.#bytes += bytes
+  }
+
+  clear(): void {
+    this.#spine = []
+    this.#bytes = 0
+    this.#earliestId = this.#lastId + 1
+  }
+
+  /** Reads the retained events above `afterId`, up to what is the last one now, however far the log moves on. */
+  read(afterId: number): LogReader {
+    const nextId = Math.max(afterId + 1, this.#earliestId)
+    // Who resumes at the head takes nothing, and so costs the next publish no copy.
+    if (nextId > this.#lastId) return new LogReader([], nextId, this.#lastId)
+    this.#generation++
+    return new LogReader(this.#spine, nextId, this.#lastId)
+  }
+
+  #openChunk(id: number): Chunk {
+    const last = this.#spine[this.#spine.length - 1]
+    const sealed =
+      last === undefined ||
+      last.length === this.#chunkSize ||
+      last.bytes * CHUNKS_PER_BYTE_CAP >= this.#maxBytes
+    if (!sealed) return last
+    const chunk = new Chunk(id, new Array(this.#chunkSize), this.#generation)
+    this.#spine = [...this.#spine, chunk]
+    return chunk
+  }
+
+  /** Lets the oldest event go, so that nothing of the bus reaches it. A chunk that a reader may hold is left as it is. */
+  #evict(): void {
+    let oldest = this.#spine[0] as Chunk
+    if (oldest.generation !== this.#generation) {
+      oldest = oldest.copy(this.#generation)
+      this.#spine = [oldest, ...this.#spine.slice(1)]
+    }
+    const at = this.#earliestId - oldest.firstId
+    if (this.#bytes > 0) this.#bytes -= keptOf(oldest.events[at] as BusEvent).bytes
+    oldest.events[at] = undefined
+    if (at === oldest.length - 1) this.#spine = this.#spine.slice(1)
+    this.#earliestId++
+  }
+}
+
+/** A walk over a part of the log as it was when the walk began. */
+export class LogReader {
+  #spine: readonly Chunk[]
+  #at: number
+  #nextId: number
+  readonly #lastId: number
+
+  constructor(spine: readonly Chunk[], nextId: number, lastId: number) {
+    this.#spine = spine
+    this.#nextId = nextId
+    this.#lastId = lastId
+    this.#at = chunkOf(spine, nextId)
+  }
+
+  /** The event behind the last one read, or undefined at the end; the log is let go of there. */
+  next(): BusEvent | undefined {
+    if (this.#nextId > this.#lastId) {
+      this.#spine = []
+      return undefined
+    }
+    let chunk = this.#spine[this.#at] as Chunk
+    if (this.#nextId - chunk.firstId === chunk.length) chunk = this.#spine[++this.#at] as Chunk
+    return chunk.events[this.#nextId++ - chunk.firstId]
+  }
+}
+
+/** Where the chunk with that id stands in the spine; chunks differ in length where bytes sealed them. */
+function chunkOf(spine: readonly Chunk[], id: number): number {
+  let low = 0
+  let high = spine.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((spine[middle] as Chunk).firstId <= id) low = middle
+    else high = middle - 1
+  }
+  return low
+}

@@ -1,0 +1,135 @@
+/** The options of a bus and of its subscribers: checked at the door, every default filled in. */
+
+import {
+  checkBoolean,
+  checkCap,
+  checkFunction,
+  checkInteger,
+  checkObject,
+  outOfRange,
+  wrongType,
+} from '../internal/check.ts'
+import type { SubscribeOptions } from './bus-like.ts'
+import type { Diagnostic } from './diagnostics.ts'
+import type { BusEvent } from './event.ts'
+import type { Cursor } from './replay.ts'
+
+export interface EventBusOptions {
+  /** Events retained for replay, default 8000; more than 1,000,000 is lowered to that; 0 keeps none. */
+  ringSize?: number | undefined
+  /** UTF-8 bytes of their JSON at the most, default none. A larger event is delivered live and empties the ring. */
+  maxRingBytes?: number | undefined
+  /** Subscribers at a time, default 4096. */
+  maxSubscribers?: number | undefined
+  /** Live events that a subscriber has not read, at the most; default 256. */
+  maxQueued?: number | undefined
+  /** Their bytes at the most, default none. One larger event still fits an empty queue. */
+  maxQueuedBytes?: number | undefined
+  /** `[A-Za-z0-9_-]{1,64}`, default fresh and random. Give an old one only to a bus that continues its ids. */
+  epoch?: string | undefined
+  /** The first id is the one behind this; default 0. */
+  startAfterId?: number | undefined
+  /** Told what happened, behind the fan-out that caused it. What it throws is swallowed. */
+  onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined
+}
+
+const MAX_RING_SIZE = 1_000_000
+const EPOCH = /^[\w-]{1,64}$/
+
+/** Throws `TypeError` or `RangeError` naming the option. */
+export function checkBusOptions(options: EventBusOptions) {
+  const {
+    ringSize = 8000,
+    maxRingBytes = Infinity,
+    maxSubscribers = 4096,
+    maxQueued = 256,
+    maxQueuedBytes = Infinity,
+    epoch,
+    startAfterId = 0,
+    onDiagnostic,
+  } = checkObject('options', options)
+  return {
+    ringSize: Math.min(checkCap('ringSize', ringSize, 0), MAX_RING_SIZE),
+    maxRingBytes: checkCap('maxRingBytes', maxRingBytes),
+    maxSubscribers: checkCap('maxSubscribers', maxSubscribers),
+    maxQueued: checkCap('maxQueued', maxQueued),
+    maxQueuedBytes: checkCap('maxQueuedBytes', maxQueuedBytes),
+    epoch: checkEpoch(epoch) ?? freshEpoch(),
+    startAfterId: checkInteger('startAfterId', startAfterId, 0),
+    onDiagnostic: checkFunction('onDiagnostic', onDiagnostic),
+  }
+}
+
+/** The caps that a subscriber has unless it asks for its own. */
+export interface SubscriberDefaults {
+  readonly maxQueued: number
+  readonly maxQueuedBytes: number
+  /** Every event is measured: only then can a subscriber cap bytes. */
+  readonly measured: boolean
+}
+
+export interface CheckedSubscribeOptions {
+  readonly cursor: Cursor | undefined
+  /** How many of the retained events `from` asks for. */
+  readonly last: number | undefined
+  readonly signal: AbortSignal | undefined
+  readonly maxQueued: number
+  readonly maxQueuedBytes: number
+  readonly filter: ((event: BusEvent) => boolean) | undefined
+  readonly warnings: boolean
+}
+
+/** Throws `TypeError` or `RangeError` naming the option. */
+export function checkSubscribeOptions(
+  options: SubscribeOptions,
+  defaults: SubscriberDefaults,
+): CheckedSubscribeOptions {
+  const { lastEventId, epoch, from, signal, filter, warnings = true } = checkObject('options', options)
+  const { maxQueued = defaults.maxQueued, maxQueuedBytes = defaults.maxQueuedBytes } = options
+  if (epoch !== undefined && typeof epoch !== 'string') throw wrongType('epoch', 'a string', epoch)
+  if (lastEventId !== undefined && from !== undefined) {
+    throw new TypeError('from cannot be given together with lastEventId')
+  }
+  checkCap('maxQueuedBytes', maxQueuedBytes)
+  if (maxQueuedBytes !== Infinity && !defaults.measured) {
+    throw new RangeError('maxQueuedBytes needs a bus with maxRingBytes or maxQueuedBytes')
+  }
+  return {
+    cursor:
+      lastEventId === undefined
+        ? undefined
+        : { lastEventId: checkInteger('lastEventId', lastEventId, 0), epoch },
+    last: checkFrom(from),
+    signal: checkSignal(signal),
+    maxQueued: checkCap('maxQueued', maxQueued),
+    maxQueuedBytes,
+    filter: checkFunction('filter', filter) as CheckedSubscribeOptions['filter'],
+    warnings: checkBoolean('warnings', warnings),
+  }
+}
+
+function checkFrom(from: SubscribeOptions['from']): number | undefined {
+  if (from === undefined) return undefined
+  if (from === 'earliest') return Infinity
+  if (typeof from === 'string') throw outOfRange('from', "'earliest' or { last: n }", from)
+  return checkCap('from.last', checkObject('from', from).last, 0)
+}
+
+function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+    throw wrongType('signal', 'an AbortSignal', signal)
+  }
+  return signal
+}
+
+function checkEpoch(epoch: string | undefined): string | undefined {
+  if (epoch === undefined) return undefined
+  if (typeof epoch !== 'string') throw wrongType('epoch', 'a string', epoch)
+  if (!EPOCH.test(epoch)) throw outOfRange('epoch', '1 to 64 of A-Z a-z 0-9 _ -', epoch)
+  return epoch
+}
+
+/** 64 random bits. `getRandomValues`, since `randomUUID` is missing on plain-http pages. */
+function freshEpoch(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join('')
+}
