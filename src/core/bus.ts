@@ -6,7 +6,7 @@
  * subscriber whose backlog is full is warned, then evicted with a cursor to go on from; nobody else waits for it.
  */
 
-import { checkBoolean, checkObject } from '../internal/check.ts'
+import { checkType } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { keptOf } from '../internal/kept.ts'
 import type { CloseOptions, SubscribeOptions, Subscription } from './bus-like.ts'
@@ -111,10 +111,14 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
    */
   subscribe(options: SubscribeOptions<Events> = {}): Subscription<Frame<Events>> {
     const checked = checkSubscribeOptions(options as SubscribeOptions, this.#defaults)
-    const replays = checked.cursor !== undefined || checked.last !== undefined
-    const over = this.#closed || checked.signal?.aborted || (this.#ended && !replays)
+    const { signal, filter } = checked
+    const replays = checked.lastEventId !== undefined || checked.last !== undefined
+    const over = this.#closed || signal?.aborted || (this.#ended && !replays)
     if (!this.#ended && !over) this.#admit()
-    const subscription = new BusSubscription(this.#hub, over ? this.#idle(checked) : this.#plan(checked))
+    const passes = filter && ((event: BusEvent) => this.#hub.ask(filter, event))
+    const plan = { ...checked, ...this.#startOf(checked), head: this.#log.lastId, passes }
+    const replay = replays && !over ? this.#replay(plan) : undefined
+    const subscription = new BusSubscription(this.#hub, plan, replay)
     if (this.#ended || over) subscription.finish(!over)
     return subscription as Subscription<Frame<Events>>
   }
@@ -131,8 +135,8 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
 
   /** Everything is over, also on a bus that ended; what is queued may still be read, or with `drain: false` is dropped. */
   close(options: CloseOptions = {}): void {
-    const { drain = true } = checkObject('options', options)
-    checkBoolean('drain', drain)
+    const { drain = true } = checkType('options', options, 'object')
+    checkType('drain', drain, 'boolean')
     this.#ended = this.#closed = true
     if (drain) this.#hub.finish()
     else this.#hub.discard()
@@ -140,12 +144,13 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   }
 
   stats(): BusStats {
+    const { client_evicted, slow_client_warning, state_resync_required } = this.#hub.announced
     return {
       published: this.#published,
       rejected: this.#rejected,
-      evicted: this.#hub.evicted,
-      warned: this.#hub.warned,
-      resyncs: this.#hub.resyncs,
+      evicted: client_evicted,
+      warned: slow_client_warning,
+      resyncs: state_resync_required,
       lastEventId: this.#log.lastId,
       earliestAvailableId: this.#log.earliestId,
       ringEvents: this.#log.size,
@@ -170,25 +175,14 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     throw new SubscriberLimitExceededError(this.#maxSubscribers)
   }
 
-  /** A subscription that asks for no replay: it starts at the head. */
-  #idle({ filter, ...rest }: CheckedSubscribeOptions): SubscriptionPlan {
-    const head = this.#log.lastId
-    const passes = filter && ((event: BusEvent) => this.#hub.ask(filter, event))
-    return { ...rest, passes, start: head, epoch: this.#epoch, head, replay: undefined }
+  #startOf({ lastEventId, epoch = this.#epoch, last = 0 }: CheckedSubscribeOptions) {
+    if (lastEventId !== undefined) return { start: lastEventId, epoch }
+    return { start: Math.max(this.#log.lastId - last, this.#log.earliestId - 1), epoch: this.#epoch }
   }
 
-  #plan(checked: CheckedSubscribeOptions): SubscriptionPlan {
-    const idle = this.#idle(checked)
-    const { cursor, last } = checked
-    if (cursor !== undefined) {
-      const start = cursor.lastEventId
-      const resync = judgeCursor(cursor, this.#log, this.#epoch)
-      if (resync !== undefined) this.#hub.resynced(resync)
-      const replay = new Replay(this.#log, start, resync, idle.passes)
-      return { ...idle, start, epoch: cursor.epoch ?? this.#epoch, replay }
-    }
-    if (last === undefined) return idle
-    const start = Math.max(idle.head - last, this.#log.earliestId - 1)
-    return { ...idle, start, replay: new Replay(this.#log, start, undefined, idle.passes) }
+  #replay({ start, epoch, passes }: SubscriptionPlan): Replay {
+    const resync = judgeCursor(start, epoch, this.#log, this.#epoch)
+    if (resync !== undefined) this.#hub.announce(resync)
+    return new Replay(this.#log, start, resync, passes)
   }
 }

@@ -3,7 +3,7 @@
  * that may publish or close the bus, so they run here, before the event has a place in the order.
  */
 
-import { keptOf, measure, stamp } from '../internal/kept.ts'
+import { keptOf, keysBehindData, measure, stamp } from '../internal/kept.ts'
 import type { RejectionReason } from './diagnostics.ts'
 import { type BusEvent, EVENT_SCHEMA_VERSION, isReservedType } from './event.ts'
 
@@ -12,17 +12,6 @@ export type Draft = { -readonly [Key in keyof BusEvent]: BusEvent[Key] }
 
 // What the `event:` line of a stream cannot carry.
 const LINE_BREAKING = /[\r\n\0]/
-
-const OWN_KEYS: ReadonlySet<string> = /* @__PURE__ */ new Set([
-  'id',
-  'v',
-  'type',
-  'data',
-  'originatorClientId',
-  'system',
-  'path',
-  '_meta',
-])
 
 /** Why an input is no event, with its type where that is a valid one. */
 export class Rejection {
@@ -69,21 +58,13 @@ export function sealDraft(event: Draft, id: number, measured: boolean): BusEvent
 }
 
 function copyOf(input: Draft, type: string): Draft {
-  const { data, originatorClientId, system, path, _meta } = input
-  const event: Draft = { id: 0, v: EVENT_SCHEMA_VERSION, type, data }
-  if (originatorClientId !== undefined) event.originatorClientId = originatorClientId
-  if (system !== undefined) event.system = system
-  if (path !== undefined) event.path = path
-  if (_meta !== undefined) event._meta = _meta
-  for (const key of Object.keys(input)) {
-    if (!OWN_KEYS.has(key)) addExtra(event, key, input[key])
+  const event: Draft = { id: 0, v: EVENT_SCHEMA_VERSION, type, data: input.data }
+  for (const key of keysBehindData(input)) {
+    const value = input[key]
+    if (value === undefined) continue
+    // Assigned, `__proto__` would change what the event inherits.
+    if (key === '__proto__') Object.defineProperty(event, key, { value, enumerable: true })
+    else event[key] = value
   }
   return event
-}
-
-function addExtra(event: Draft, key: string, value: unknown): void {
-  if (value === undefined) return
-  // Assigned, `__proto__` would change what the event inherits.
-  if (key === '__proto__') Object.defineProperty(event, key, { value, enumerable: true })
-  else event[key] = value
 }

@@ -7,20 +7,19 @@
  */
 
 import type { Diagnostic } from './diagnostics.ts'
-import type { BusEvent, StateResyncRequired } from './event.ts'
+import type { BusEvent, ClientEvicted, SlowClientWarning, StateResyncRequired } from './event.ts'
 import type { BusSubscription } from './subscription.ts'
+
+type Announced = SlowClientWarning | ClientEvicted | StateResyncRequired
 
 export class Hub {
   readonly subscribers = new Set<BusSubscription>()
-  evicted = 0
-  warned = 0
-  resyncs = 0
+  /** How often each of these frames was given to a subscriber. */
+  readonly announced = { slow_client_warning: 0, client_evicted: 0, state_resync_required: 0 }
   /** Buffered frames of every stream, also of those that left, are no longer to be read. */
   discarded = false
   readonly #onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined
-  #events: { event: BusEvent; bytes: number }[] = []
-  #diagnostics: Diagnostic[] = []
-  #finishing = false
+  #later: (() => void)[] = []
   #busy = false
 
   constructor(onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined) {
@@ -30,7 +29,7 @@ export class Hub {
   /** Gives an event to every subscriber, behind what is being given already. */
   deliver(event: BusEvent, bytes: number): void {
     if (this.#busy) {
-      this.#events.push({ event, bytes })
+      this.#later.push(() => this.#fanOut(event, bytes))
       return
     }
     this.#busy = true
@@ -40,27 +39,32 @@ export class Hub {
 
   /** Tells the bus's owner, behind the fan-out that is under way. */
   report(diagnostic: Diagnostic): void {
-    if (this.#onDiagnostic === undefined) return
-    this.#diagnostics.push(diagnostic)
-    if (!this.#busy) this.#settle()
+    const onDiagnostic = this.#onDiagnostic
+    if (onDiagnostic === undefined) return
+    this.#inTurn(() => {
+      try {
+        onDiagnostic(diagnostic)
+      } catch {
+        // There is nobody left to tell: the callback that threw is the one that would be told.
+      }
+    })
   }
 
-  /** Notes that a stream is told of lost events. */
-  resynced(frame: StateResyncRequired): void {
-    this.resyncs++
-    this.report({ type: 'state_resync_required', data: frame.data })
+  /** Counts and reports a frame that a subscriber is given. */
+  announce({ type, data }: Announced): void {
+    this.announced[type]++
+    this.report({ type, data } as Diagnostic)
   }
 
   /** Ends every subscription, once what was published before has reached it. */
   finish(): void {
-    this.#finishing = true
-    if (!this.#busy) this.#settle()
+    this.#inTurn(() => this.#finishAll(true))
   }
 
   /** Ends every subscription at once, and drops what is buffered anywhere. */
   discard(): void {
     this.discarded = true
-    for (const subscriber of this.subscribers) subscriber.finish(false)
+    this.#finishAll(false)
   }
 
   /** A user's filter: one that throws is reported and counts as false. */
@@ -77,31 +81,22 @@ export class Hub {
     for (const subscriber of this.subscribers) subscriber.offer(event, bytes)
   }
 
-  /** Works off what has come meanwhile: events first, then diagnostics, then the end. */
-  #settle(): void {
-    this.#busy = true
-    while (this.#events.length + this.#diagnostics.length > 0 || this.#finishing) {
-      if (this.#events.length > 0) {
-        const events = this.#events
-        this.#events = []
-        for (const { event, bytes } of events) this.#fanOut(event, bytes)
-      } else if (this.#diagnostics.length > 0) {
-        const diagnostics = this.#diagnostics
-        this.#diagnostics = []
-        for (const diagnostic of diagnostics) this.#tell(diagnostic)
-      } else {
-        this.#finishing = false
-        for (const subscriber of this.subscribers) subscriber.finish(true)
-      }
-    }
-    this.#busy = false
+  #finishAll(drain: boolean): void {
+    for (const subscriber of this.subscribers) subscriber.finish(drain)
   }
 
-  #tell(diagnostic: Diagnostic): void {
-    try {
-      this.#onDiagnostic?.(diagnostic)
-    } catch {
-      // There is nobody left to tell: the callback that threw is the one that would be told.
+  #inTurn(task: () => void): void {
+    this.#later.push(task)
+    if (!this.#busy) this.#settle()
+  }
+
+  /** Works off what has come meanwhile, and what comes meanwhile to that. */
+  #settle(): void {
+    if (this.#later.length > 0) {
+      this.#busy = true
+      for (const task of this.#later) task()
+      this.#later = []
     }
+    this.#busy = false
   }
 }

@@ -9,36 +9,21 @@
 import { keptOf } from '../internal/kept.ts'
 import type { BusEvent } from './event.ts'
 
-class Chunk {
+interface Chunk {
   readonly firstId: number
   readonly events: (BusEvent | undefined)[]
-  length = 0
-  bytes = 0
+  bytes: number
   /** The log's generation when this chunk was made: no reader that was taken before can hold it. */
   readonly generation: number
-
-  constructor(firstId: number, events: (BusEvent | undefined)[], generation: number) {
-    this.firstId = firstId
-    this.events = events
-    this.generation = generation
-  }
-
-  copy(generation: number): Chunk {
-    const copy = new Chunk(this.firstId, this.events.slice(), generation)
-    copy.length = this.length
-    copy.bytes = this.bytes
-    return copy
-  }
 }
-
-// A reader pins whole chunks: sealed by bytes too, the last one holds no more than a sixteenth of the cap, and an event.
-const CHUNKS_PER_BYTE_CAP = 16
 
 export class EventLog {
   readonly #ringSize: number
   readonly #maxBytes: number
   // The square root balances the two copies that follow a reader's visit: of the spine, and of the oldest chunk.
   readonly #chunkSize: number
+  // A reader pins whole chunks, so the one that is open while it stalls must not fill with any number of bytes.
+  readonly #chunkBytes: number
   #spine: readonly Chunk[] = []
   #generation = 0
   #earliestId: number
@@ -49,6 +34,7 @@ export class EventLog {
     this.#ringSize = ringSize
     this.#maxBytes = maxBytes
     this.#chunkSize = Math.ceil(Math.sqrt(ringSize))
+    this.#chunkBytes = maxBytes / 16
     this.#lastId = startAfterId
     this.#earliestId = startAfterId + 1
   }
@@ -79,7 +65,7 @@ export class EventLog {
     }
     while (this.size > this.#ringSize || this.#bytes + bytes > this.#maxBytes) this.#evict()
     const chunk = this.#openChunk(event.id)
-    chunk.events[chunk.length++] = event
+    chunk.events.push(event)
     chunk.bytes += bytes
     this.#bytes += bytes
   }
@@ -101,12 +87,9 @@ export class EventLog {
 
   #openChunk(id: number): Chunk {
     const last = this.#spine[this.#spine.length - 1]
-    const sealed =
-      last === undefined ||
-      last.length === this.#chunkSize ||
-      last.bytes * CHUNKS_PER_BYTE_CAP >= this.#maxBytes
-    if (!sealed) return last
-    const chunk = new Chunk(id, new Array(this.#chunkSize), this.#generation)
+    if (last !== undefined && last.events.length < this.#chunkSize && last.bytes < this.#chunkBytes)
+      return last
+    const chunk = { firstId: id, events: [], bytes: 0, generation: this.#generation }
     this.#spine = [...this.#spine, chunk]
     return chunk
   }
@@ -115,14 +98,13 @@ export class EventLog {
   #evict(): void {
     let oldest = this.#spine[0] as Chunk
     if (oldest.generation !== this.#generation) {
-      oldest = oldest.copy(this.#generation)
+      oldest = { ...oldest, events: oldest.events.slice(), generation: this.#generation }
       this.#spine = [oldest, ...this.#spine.slice(1)]
     }
-    const at = this.#earliestId - oldest.firstId
+    const at = this.#earliestId++ - oldest.firstId
     if (this.#bytes > 0) this.#bytes -= keptOf(oldest.events[at] as BusEvent).bytes
     oldest.events[at] = undefined
-    if (at === oldest.length - 1) this.#spine = this.#spine.slice(1)
-    this.#earliestId++
+    if (at === oldest.events.length - 1) this.#spine = this.#spine.slice(1)
   }
 }
 
@@ -147,7 +129,7 @@ export class LogReader {
       return undefined
     }
     let chunk = this.#spine[this.#at] as Chunk
-    if (this.#nextId - chunk.firstId === chunk.length) chunk = this.#spine[++this.#at] as Chunk
+    if (this.#nextId - chunk.firstId === chunk.events.length) chunk = this.#spine[++this.#at] as Chunk
     return chunk.events[this.#nextId++ - chunk.firstId]
   }
 }

@@ -1,18 +1,9 @@
 /** The options of a bus and of its subscribers: checked at the door, every default filled in. */
 
-import {
-  checkBoolean,
-  checkCap,
-  checkFunction,
-  checkInteger,
-  checkObject,
-  outOfRange,
-  wrongType,
-} from '../internal/check.ts'
+import { checkInteger, checkOptional, checkType, outOfRange, wrongType } from '../internal/check.ts'
 import type { SubscribeOptions } from './bus-like.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import type { BusEvent } from './event.ts'
-import type { Cursor } from './replay.ts'
 
 export interface EventBusOptions {
   /** Events retained for replay, default 8000; more than 1,000,000 is lowered to that; 0 keeps none. */
@@ -47,16 +38,16 @@ export function checkBusOptions(options: EventBusOptions) {
     epoch,
     startAfterId = 0,
     onDiagnostic,
-  } = checkObject('options', options)
+  } = checkType('options', options, 'object')
   return {
-    ringSize: Math.min(checkCap('ringSize', ringSize, 0), MAX_RING_SIZE),
-    maxRingBytes: checkCap('maxRingBytes', maxRingBytes),
-    maxSubscribers: checkCap('maxSubscribers', maxSubscribers),
-    maxQueued: checkCap('maxQueued', maxQueued),
-    maxQueuedBytes: checkCap('maxQueuedBytes', maxQueuedBytes),
+    ringSize: Math.min(checkInteger('ringSize', ringSize, 0), MAX_RING_SIZE),
+    maxRingBytes: checkInteger('maxRingBytes', maxRingBytes),
+    maxSubscribers: checkInteger('maxSubscribers', maxSubscribers),
+    maxQueued: checkInteger('maxQueued', maxQueued),
+    maxQueuedBytes: checkInteger('maxQueuedBytes', maxQueuedBytes),
     epoch: checkEpoch(epoch) ?? freshEpoch(),
-    startAfterId: checkInteger('startAfterId', startAfterId, 0),
-    onDiagnostic: checkFunction('onDiagnostic', onDiagnostic),
+    startAfterId: checkInteger('startAfterId', startAfterId, 0, Number.MAX_SAFE_INTEGER),
+    onDiagnostic: checkOptional('onDiagnostic', onDiagnostic, 'function'),
   }
 }
 
@@ -68,43 +59,39 @@ export interface SubscriberDefaults {
   readonly measured: boolean
 }
 
-export interface CheckedSubscribeOptions {
-  readonly cursor: Cursor | undefined
-  /** How many of the retained events `from` asks for. */
-  readonly last: number | undefined
-  readonly signal: AbortSignal | undefined
-  readonly maxQueued: number
-  readonly maxQueuedBytes: number
-  readonly filter: ((event: BusEvent) => boolean) | undefined
-  readonly warnings: boolean
-}
+export type CheckedSubscribeOptions = ReturnType<typeof checkSubscribeOptions>
 
 /** Throws `TypeError` or `RangeError` naming the option. */
-export function checkSubscribeOptions(
-  options: SubscribeOptions,
-  defaults: SubscriberDefaults,
-): CheckedSubscribeOptions {
-  const { lastEventId, epoch, from, signal, filter, warnings = true } = checkObject('options', options)
+export function checkSubscribeOptions(options: SubscribeOptions, defaults: SubscriberDefaults) {
+  const {
+    lastEventId,
+    epoch,
+    from,
+    signal,
+    filter,
+    warnings = true,
+  } = checkType('options', options, 'object')
   const { maxQueued = defaults.maxQueued, maxQueuedBytes = defaults.maxQueuedBytes } = options
-  if (epoch !== undefined && typeof epoch !== 'string') throw wrongType('epoch', 'a string', epoch)
-  if (lastEventId !== undefined && from !== undefined) {
-    throw new TypeError('from cannot be given together with lastEventId')
+  if (lastEventId !== undefined) {
+    checkInteger('lastEventId', lastEventId, 0, Number.MAX_SAFE_INTEGER)
+    if (from !== undefined) throw new TypeError('from must not be given together with lastEventId')
   }
-  checkCap('maxQueuedBytes', maxQueuedBytes)
-  if (maxQueuedBytes !== Infinity && !defaults.measured) {
+  if (checkInteger('maxQueuedBytes', maxQueuedBytes) < Infinity && !defaults.measured) {
     throw new RangeError('maxQueuedBytes needs a bus with maxRingBytes or maxQueuedBytes')
   }
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+    throw wrongType('signal', 'an AbortSignal', signal)
+  }
   return {
-    cursor:
-      lastEventId === undefined
-        ? undefined
-        : { lastEventId: checkInteger('lastEventId', lastEventId, 0), epoch },
+    lastEventId,
+    epoch: checkOptional('epoch', epoch, 'string'),
+    /** How many of the retained events `from` asks for. */
     last: checkFrom(from),
-    signal: checkSignal(signal),
-    maxQueued: checkCap('maxQueued', maxQueued),
+    signal,
+    maxQueued: checkInteger('maxQueued', maxQueued),
     maxQueuedBytes,
-    filter: checkFunction('filter', filter) as CheckedSubscribeOptions['filter'],
-    warnings: checkBoolean('warnings', warnings),
+    filter: checkOptional('filter', filter, 'function') as ((event: BusEvent) => boolean) | undefined,
+    warnings: checkType('warnings', warnings, 'boolean'),
   }
 }
 
@@ -112,20 +99,13 @@ function checkFrom(from: SubscribeOptions['from']): number | undefined {
   if (from === undefined) return undefined
   if (from === 'earliest') return Infinity
   if (typeof from === 'string') throw outOfRange('from', "'earliest' or { last: n }", from)
-  return checkCap('from.last', checkObject('from', from).last, 0)
-}
-
-function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    throw wrongType('signal', 'an AbortSignal', signal)
-  }
-  return signal
+  return checkInteger('from.last', checkType('from', from, 'object').last, 0)
 }
 
 function checkEpoch(epoch: string | undefined): string | undefined {
-  if (epoch === undefined) return undefined
-  if (typeof epoch !== 'string') throw wrongType('epoch', 'a string', epoch)
-  if (!EPOCH.test(epoch)) throw outOfRange('epoch', '1 to 64 of A-Z a-z 0-9 _ -', epoch)
+  if (checkOptional('epoch', epoch, 'string') !== undefined && !EPOCH.test(epoch as string)) {
+    throw outOfRange('epoch', '1 to 64 of A-Z a-z 0-9 _ -', epoch)
+  }
   return epoch
 }
 

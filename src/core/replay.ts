@@ -6,35 +6,35 @@
 import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from './event.ts'
 import type { EventLog, LogReader } from './log.ts'
 
-/** A cursor as a subscriber gave it. */
-export interface Cursor {
-  readonly lastEventId: number
-  readonly epoch: string | undefined
-}
-
 /** Whether a cursor can be resumed without loss; if not, the frame that says so. */
-export function judgeCursor(cursor: Cursor, log: EventLog, epoch: string): StateResyncRequired | undefined {
-  const mismatch = cursor.epoch !== undefined && cursor.epoch !== epoch
-  const reset = mismatch || cursor.lastEventId > log.lastId
-  if (!reset && cursor.lastEventId + 1 >= log.earliestId) return undefined
+export function judgeCursor(
+  lastEventId: number,
+  cursorEpoch: string,
+  log: EventLog,
+  epoch: string,
+): StateResyncRequired | undefined {
+  const mismatch = cursorEpoch !== epoch
+  const reset = mismatch || lastEventId > log.lastId
+  // Judged by the watermark: an empty log says nothing about what has left it.
+  if (!reset && lastEventId + 1 >= log.earliestId) return undefined
   return controlFrame('state_resync_required', {
     reason: reset ? 'epoch_reset' : 'ring_evicted',
-    lastDeliveredId: cursor.lastEventId,
+    lastDeliveredId: lastEventId,
     earliestAvailableId: log.earliestId,
     epoch,
     ...(mismatch && { detail: 'epoch_mismatch' }),
   })
 }
 
-export class Replay implements IterableIterator<Frame, undefined> {
-  #resync: StateResyncRequired | undefined
-  readonly #reader: LogReader
+export class Replay implements Iterable<Frame> {
+  /** Everything up to here was read, filtered, or announced as gone. */
+  position: number
+  /** `replay_complete` was read, or nothing more is to be. */
+  done = false
+  readonly #resync: StateResyncRequired | undefined
   readonly #passes: ((event: BusEvent) => boolean) | undefined
+  readonly #events: LogReader
   readonly #head: number
-  #position: number
-  #count = 0
-  #lastReplayed = 0
-  #done = false
 
   constructor(
     log: EventLog,
@@ -42,54 +42,36 @@ export class Replay implements IterableIterator<Frame, undefined> {
     resync: StateResyncRequired | undefined,
     passes: ((event: BusEvent) => boolean) | undefined,
   ) {
+    this.position = afterId
     this.#resync = resync
-    // After an epoch reset the cursor says nothing about these ids: all that is retained comes.
-    this.#reader = log.read(resync === undefined ? afterId : log.earliestId - 1)
     this.#passes = passes
+    // After an epoch reset the cursor says nothing about these ids: all that is retained comes.
+    this.#events = log.read(resync === undefined ? afterId : 0)
     this.#head = log.lastId
-    this.#position = afterId
   }
 
-  /** Everything up to here was read, filtered, or announced as gone. */
-  get position(): number {
-    return this.#position
-  }
-
-  /** `replay_complete` was read. */
-  get done(): boolean {
-    return this.#done
-  }
-
-  next(): IteratorResult<Frame, undefined> {
+  *[Symbol.iterator](): Generator<Frame, undefined> {
     if (this.#resync !== undefined) {
-      const value = this.#resync
-      this.#resync = undefined
-      this.#position = value.data.earliestAvailableId - 1
-      return { value, done: false }
+      this.position = this.#resync.data.earliestAvailableId - 1
+      yield this.#resync
     }
-    for (let event = this.#reader.next(); event !== undefined; event = this.#reader.next()) {
-      // Moved on before the filter is asked: it is user code, and may read or publish.
-      this.#position = event.id
-      if (this.#passes === undefined || this.#passes(event)) {
-        this.#count++
-        this.#lastReplayed = event.id
-        return { value: event, done: false }
-      }
+    let replayedCount = 0
+    let lastReplayedEventId = 0
+    for (let event = this.#events.next(); event !== undefined; event = this.#events.next()) {
+      // Moved on before the filter is asked: it is user code, and may look, or end the subscription.
+      this.position = event.id
+      const passes = this.#passes === undefined || this.#passes(event)
+      if (this.done) return
+      if (!passes) continue
+      replayedCount++
+      lastReplayedEventId = event.id
+      yield event
     }
-    if (this.#done) return { value: undefined, done: true }
-    this.#done = true
-    this.#position = this.#head
-    return { value: this.#complete(), done: false }
-  }
-
-  [Symbol.iterator](): this {
-    return this
-  }
-
-  #complete(): Frame {
-    return controlFrame('replay_complete', {
-      replayedCount: this.#count,
-      ...(this.#count > 0 && { lastReplayedEventId: this.#lastReplayed }),
+    this.done = true
+    this.position = this.#head
+    yield controlFrame('replay_complete', {
+      replayedCount,
+      ...(replayedCount > 0 && { lastReplayedEventId }),
     })
   }
 }

@@ -9,7 +9,15 @@ import { asyncDispose } from '../internal/dispose.ts'
 import { type Kept, keptOf } from '../internal/kept.ts'
 import type { FrameBatches, Subscription } from './bus-like.ts'
 import type { Diagnostic, SubscriberStats } from './diagnostics.ts'
-import { type BacklogFigures, type BusEvent, type ControlFrame, controlFrame, type Frame } from './event.ts'
+import {
+  type BacklogFigures,
+  type BusEvent,
+  type ClientEvicted,
+  controlFrame,
+  type Frame,
+  type SlowClientWarning,
+  type StateResyncRequired,
+} from './event.ts'
 import { Gauge } from './gauge.ts'
 import type { Hub } from './hub.ts'
 import { BoundedAsyncQueue } from './queue.ts'
@@ -17,13 +25,12 @@ import type { Replay } from './replay.ts'
 
 /** A subscription as the bus asks for it: everything checked, every default filled in. */
 export interface SubscriptionPlan {
+  /** The last id published so far: what is above it is live. */
+  readonly head: number
   /** The cursor, the head, or with `from` the id before the first replayed one. */
   readonly start: number
   /** The epoch of `start`. */
   readonly epoch: string
-  /** The last id published so far: what is above it is live. */
-  readonly head: number
-  readonly replay: Replay | undefined
   readonly passes: ((event: BusEvent) => boolean) | undefined
   readonly maxQueued: number
   readonly maxQueuedBytes: number
@@ -41,28 +48,21 @@ class FrameQueue extends BoundedAsyncQueue<Frame> {
     this.epoch = epoch
   }
 
-  protected override handedOut(frame: Frame): void {
-    if (frame.id !== undefined) this.lastDeliveredId = frame.id
-    else this.#heed(frame as ControlFrame)
-  }
-
   get firstQueuedId(): number | undefined {
     return this.firstLive()?.id
   }
 
-  #heed(frame: ControlFrame): void {
-    if (frame.type === 'state_resync_required') this.epoch = frame.data.epoch
+  protected override handedOut(frame: Frame): void {
+    if (frame.id !== undefined) this.lastDeliveredId = frame.id
+    else if (frame.type === 'state_resync_required') this.epoch = (frame as StateResyncRequired).data.epoch
   }
 }
 
 export class BusSubscription implements Subscription<Frame> {
   readonly #hub: Hub
+  readonly #plan: SubscriptionPlan
   readonly #queue: FrameQueue
   readonly #gauge: Gauge | undefined
-  readonly #passes: SubscriptionPlan['passes']
-  readonly #maxQueued: number
-  readonly #maxQueuedBytes: number
-  readonly #signal: AbortSignal | undefined
   readonly #onAbort: (() => void) | undefined
   #replay: Replay | undefined
   /** The last event that was judged for this subscriber: handed over, queued or filtered. */
@@ -71,21 +71,20 @@ export class BusSubscription implements Subscription<Frame> {
   #given: number
   #closed = false
 
-  constructor(hub: Hub, plan: SubscriptionPlan) {
+  constructor(hub: Hub, plan: SubscriptionPlan, replay?: Replay) {
     this.#hub = hub
+    this.#plan = plan
     this.#queue = new FrameQueue(plan)
     this.#gauge = plan.warnings ? new Gauge(plan.maxQueued, plan.maxQueuedBytes) : undefined
-    this.#passes = plan.passes
-    this.#maxQueued = plan.maxQueued
-    this.#maxQueuedBytes = plan.maxQueuedBytes
+    this.#replay = replay
     this.#judged = plan.head
     this.#given = plan.start
-    this.#replay = plan.replay
-    if (plan.replay !== undefined) this.#queue.forcePushAll(plan.replay)
-    this.#signal = plan.signal
-    this.#onAbort = plan.signal && (() => this.finish(false))
+    if (replay !== undefined) this.#queue.forcePushAll(replay)
     hub.subscribers.add(this)
-    if (this.#onAbort !== undefined) plan.signal?.addEventListener('abort', this.#onAbort)
+    if (plan.signal !== undefined) {
+      this.#onAbort = () => this.finish(false)
+      plan.signal.addEventListener('abort', this.#onAbort)
+    }
   }
 
   get queued(): number {
@@ -103,7 +102,7 @@ export class BusSubscription implements Subscription<Frame> {
   }
 
   get position(): number {
-    if (this.#replaying) return (this.#replay as Replay).position
+    if (this.#replay?.done === false) return this.#replay.position
     const next = this.#queue.firstQueuedId
     return next === undefined ? this.#judged : next - 1
   }
@@ -120,14 +119,10 @@ export class BusSubscription implements Subscription<Frame> {
     return {
       queued: this.#queue.size,
       queuedBytes: this.#queue.bytes,
-      maxQueued: this.#maxQueued,
+      maxQueued: this.#plan.maxQueued,
       lastDeliveredId: this.#queue.lastDeliveredId,
-      replaying: this.#replaying,
+      replaying: this.#replay?.done === false,
     }
-  }
-
-  get #replaying(): boolean {
-    return this.#replay !== undefined && !this.#replay.done
   }
 
   next(): Promise<IteratorResult<Frame, undefined>> {
@@ -183,26 +178,28 @@ export class BusSubscription implements Subscription<Frame> {
   /** The bus's side: judges one live event for this subscriber. */
   offer(event: BusEvent, bytes: number): void {
     if (this.#closed || event.id <= this.#judged) return
-    if (this.#passes !== undefined && !this.#passes(event)) {
-      if (!this.#closed) this.#judged = event.id
-      return
-    }
+    const { passes } = this.#plan
+    const passed = passes === undefined || passes(event)
     // The filter is user code and may have ended the subscription.
     if (this.#closed) return
-    const queue = this.#queue
-    this.#gauge?.drained(queue.size, queue.bytes)
-    if (!queue.push(event, bytes)) {
-      this.#evict()
-      return
+    if (passed) {
+      const queue = this.#queue
+      this.#gauge?.drained(queue.size, queue.bytes)
+      if (!queue.push(event, bytes)) {
+        this.#evict()
+        return
+      }
+      this.#given = event.id
+      if (this.#gauge?.risen(queue.size, queue.bytes)) this.#warn()
     }
-    this.#judged = this.#given = event.id
-    if (this.#gauge?.risen(queue.size, queue.bytes)) this.#warn()
+    this.#judged = event.id
   }
 
   /** Ends the stream: what is queued may still be read, or is dropped. */
   finish(drain: boolean): void {
     if (!drain) {
       this.#judged = this.position
+      if (this.#replay !== undefined) this.#replay.done = true
       this.#replay = undefined
     }
     this.#leave()
@@ -213,38 +210,33 @@ export class BusSubscription implements Subscription<Frame> {
     if (this.#closed) return
     this.#closed = true
     this.#hub.subscribers.delete(this)
-    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort)
+    if (this.#onAbort !== undefined) this.#plan.signal?.removeEventListener('abort', this.#onAbort)
   }
 
   /** A stream that has left hears no abort and no `close({ drain: false })`, so it looks before it gives more. */
   #obey(): void {
-    if (this.#closed && (this.#signal?.aborted || this.#hub.discarded)) this.finish(false)
+    if (this.#closed && (this.#plan.signal?.aborted || this.#hub.discarded)) this.finish(false)
   }
 
   #warn(): void {
-    const frame = controlFrame('slow_client_warning', { ...this.#figures(), lastEventId: this.#given })
-    this.#queue.forcePush(frame)
-    this.#hub.warned++
-    this.#hub.report({ type: 'slow_client_warning', data: frame.data })
+    this.#tell(controlFrame('slow_client_warning', { ...this.#figures, lastEventId: this.#given }))
   }
 
   #evict(): void {
-    const full = this.#queue.size >= this.#maxQueued
-    const frame = controlFrame('client_evicted', {
-      reason: full ? 'queue_overflow' : 'queue_bytes_overflow',
-      droppedAfter: this.#given,
-      ...this.#figures(),
-    })
-    this.#queue.forcePush(frame)
-    this.#hub.evicted++
+    const full = this.#queue.size >= this.#plan.maxQueued
+    const reason = full ? 'queue_overflow' : 'queue_bytes_overflow'
+    this.#tell(controlFrame('client_evicted', { reason, droppedAfter: this.#given, ...this.#figures }))
     this.finish(true)
-    this.#hub.report({ type: 'client_evicted', data: frame.data })
   }
 
-  #figures(): BacklogFigures {
-    const { size, bytes } = this.#queue
-    const figures = { queueSize: size, maxQueued: this.#maxQueued }
-    if (this.#maxQueuedBytes === Infinity) return figures
-    return { ...figures, queuedBytes: bytes, maxQueuedBytes: this.#maxQueuedBytes }
+  #tell(frame: SlowClientWarning | ClientEvicted): void {
+    this.#queue.forcePush(frame)
+    this.#hub.announce(frame)
+  }
+
+  get #figures(): BacklogFigures {
+    const { maxQueued, maxQueuedBytes } = this.#plan
+    const { size: queueSize, bytes: queuedBytes } = this.#queue
+    return { queueSize, maxQueued, ...(maxQueuedBytes < Infinity && { queuedBytes, maxQueuedBytes }) }
   }
 }

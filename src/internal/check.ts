@@ -3,61 +3,35 @@
  * names the option and the kind of the value, never the value of a string or an object.
  */
 
-/** `null`, `array`, `NaN`, `string` …: what a message may say about a value. */
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'number') return String(value)
-  return value === undefined ? 'undefined' : `a value of type ${typeof value}`
+function refusal(name: string, expected: string, value: unknown): string {
+  const kind = value === null || typeof value === 'number' ? value : typeof value
+  return `${name} must be ${expected}, got ${kind}`
 }
 
 export function wrongType(name: string, expected: string, value: unknown): TypeError {
-  return new TypeError(`${name} must be ${expected}, got ${kindOf(value)}`)
+  return new TypeError(refusal(name, expected, value))
 }
 
 export function outOfRange(name: string, expected: string, value: unknown): RangeError {
-  return new RangeError(`${name} must be ${expected}, got ${kindOf(value)}`)
+  return new RangeError(refusal(name, expected, value))
 }
 
-function number(name: string, value: unknown): number {
+/**
+ * An integer from `min` to `max`. Where `max` is left out, `Infinity` is one of them: caps and times, whose options say
+ * what 0 and `Infinity` mean.
+ */
+export function checkInteger(name: string, value: unknown, min = 1, max = Infinity): number {
   if (typeof value !== 'number') throw wrongType(name, 'a number', value)
+  if (value >= min && value <= max && (Number.isInteger(value) || value === Infinity)) return value
+  throw outOfRange(name, `an integer from ${min} to ${max}`, value)
+}
+
+export function checkType<T>(name: string, value: T, type: 'boolean' | 'function' | 'object' | 'string'): T {
+  if (value === null || typeof value !== type) throw wrongType(name, `of type ${type}`, value)
   return value
 }
 
-/** An integer in [min, max]; where `infinite`, also `Infinity`. */
-export function checkInteger(
-  name: string,
-  value: unknown,
-  min: number,
-  max: number = Number.MAX_SAFE_INTEGER,
-): number {
-  const n = number(name, value)
-  if (!Number.isInteger(n) || n < min || n > max) {
-    throw outOfRange(name, `an integer from ${min} to ${max}`, n)
-  }
-  return n
-}
-
-/** A cap or a time: an integer ≥ `min`, or `Infinity`; what 0 and `Infinity` mean is the option's to say. */
-export function checkCap(name: string, value: unknown, min = 1): number {
-  const n = number(name, value)
-  if (n !== Infinity && !(Number.isInteger(n) && n >= min)) {
-    throw outOfRange(name, `an integer ≥ ${min} or Infinity`, n)
-  }
-  return n
-}
-
-export function checkBoolean(name: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw wrongType(name, 'a boolean', value)
-  return value
-}
-
-export function checkFunction<F>(name: string, value: F | undefined): F | undefined {
-  if (value !== undefined && typeof value !== 'function') throw wrongType(name, 'a function', value)
-  return value
-}
-
-export function checkObject<T extends object>(name: string, value: T): T {
-  if (value === null || typeof value !== 'object') throw wrongType(name, 'an object', value)
-  return value
+/** As `checkType`, for an option that may be left out. */
+export function checkOptional<T>(name: string, value: T, type: 'function' | 'string'): T {
+  return value === undefined ? value : checkType(name, value, type)
 }

@@ -16,32 +16,33 @@ interface Envelope {
 }
 
 /** The JSON of one event in two pieces, and what adapters made of it. */
-export class Kept {
-  /** JSON of `data`; `null` where JSON gives nothing. Undefined until made. */
-  data: string | undefined = undefined
-  /** JSON of what follows `data`, with the closing brace. Undefined until made. */
-  tail: string | undefined = undefined
+export interface Kept {
+  /** JSON of `data`; `null` where JSON gives nothing. */
+  data?: string
+  /** JSON of what follows `data`, with the closing brace. */
+  tail?: string
   /** UTF-8 bytes of the envelope's JSON, where the bus measures; else 0. */
-  bytes = 0
-  /** JSON cannot carry the event; told once. */
-  failed = false
+  bytes: number
+  /** JSON cannot carry the event, and that was told. */
+  failed?: boolean
   /** Encoded frames, by whoever encodes them. */
-  wire: unknown = undefined
+  wire?: unknown
 }
 
 /** Returning an object from a base constructor installs the derived class's private fields on that object. */
-const Adopt = function (this: unknown, object: object) {
-  return object
-} as unknown as new (
-  object: object,
-) => object
+class Adopt {
+  constructor(object: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: this is how an object that is no instance gets a private field.
+    return object
+  }
+}
 
 class Slot extends Adopt {
-  #kept: Kept | undefined = undefined
+  #kept: Kept | undefined
 
   static of(object: object): Kept {
-    if (!(#kept in object)) return new Kept()
-    object.#kept ??= new Kept()
+    if (!(#kept in object)) return { bytes: 0 }
+    object.#kept ??= { bytes: 0 }
     return object.#kept
   }
 }
@@ -65,36 +66,43 @@ export function payloadJson(frame: Envelope, kept: Kept = keptOf(frame)): string
  * of a frame call a payload's `toJSON` once between them. Throws what `JSON.stringify` throws.
  */
 export function envelopeJson(frame: Envelope, kept: Kept = keptOf(frame)): string {
-  const id = frame.id === undefined ? '{"v":' : `{"id":${frame.id},"v":`
-  return `${id}${frame.v},"type":${JSON.stringify(frame.type)},"data":${payloadJson(frame, kept)}${tailJson(frame, kept)}`
-}
-
-/** JSON of everything behind `data`. Key by key, since a key of the user's may itself be named `toJSON`. */
-function tailJson(frame: Envelope, kept: Kept): string {
-  if (kept.tail !== undefined) return kept.tail
-  let tail = ''
-  for (const key of orderedKeys(frame)) {
-    const json = JSON.stringify(frame[key])
-    if (json !== undefined) tail += `,${JSON.stringify(key)}:${json}`
-  }
-  kept.tail = `${tail}}`
-  return kept.tail
+  return headJson(frame, frame.id) + payloadJson(frame, kept) + tailJson(frame, kept)
 }
 
 /** Makes the JSON of an event that has no id yet, and notes its bytes but for the id's digits. */
 export function measure(frame: Envelope, kept: Kept): void {
-  const head = `{"id":,"v":${frame.v},"type":${JSON.stringify(frame.type)},"data":`
-  kept.bytes = utf8Length(head) + utf8Length(payloadJson(frame, kept)) + utf8Length(tailJson(frame, kept))
+  kept.bytes =
+    utf8Length(headJson(frame, '')) + utf8Length(payloadJson(frame, kept)) + utf8Length(tailJson(frame, kept))
 }
 
-const HEAD_KEYS: readonly string[] = ['id', 'v', 'type', 'data']
-const NAMED_KEYS: readonly string[] = ['originatorClientId', 'system', 'path', '_meta']
+function headJson({ v, type }: Envelope, id: unknown): string {
+  return `{${id === undefined ? '' : `"id":${id},`}"v":${v},"type":${JSON.stringify(type)},"data":`
+}
 
-function orderedKeys(frame: Envelope): string[] {
-  const extra = Object.keys(frame).filter((key) => !HEAD_KEYS.includes(key))
-  if (extra.length === 0) return extra
-  const named = NAMED_KEYS.filter((key) => extra.includes(key))
-  return [...named, ...extra.filter((key) => !NAMED_KEYS.includes(key))]
+/** JSON of everything behind `data`. Key by key, since a key of the user's may itself be named `toJSON`. */
+function tailJson(frame: Envelope, kept: Kept): string {
+  if (kept.tail === undefined) {
+    let tail = ''
+    for (const key of keysBehindData(frame)) {
+      const json = JSON.stringify(frame[key])
+      if (json !== undefined) tail += `,${JSON.stringify(key)}:${json}`
+    }
+    kept.tail = `${tail}}`
+  }
+  return kept.tail
+}
+
+const LEADING_KEYS = ['id', 'v', 'type', 'data']
+const NAMED_KEYS = ['originatorClientId', 'system', 'path', '_meta']
+
+/** The keys that follow `data`, the named ones first, in the order of the envelope. */
+export function keysBehindData(frame: object): string[] {
+  const keys = Object.keys(frame).filter((key) => !LEADING_KEYS.includes(key))
+  if (keys.length < 2) return keys
+  return [
+    ...NAMED_KEYS.filter((key) => keys.includes(key)),
+    ...keys.filter((key) => !NAMED_KEYS.includes(key)),
+  ]
 }
 
 /** Bytes of a string in UTF-8. JSON has no lone surrogates: `JSON.stringify` escapes them. */
