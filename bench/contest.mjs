@@ -1,0 +1,69 @@
+/**
+ * Runs contenders against each other: each in a process of its own, sampled in turn (A B C A B C …), and all of that
+ * `processes` times over with fresh processes.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** Name of a contender → its samples, the n-th of all contenders taken one right after the other. */
+export async function runContest(
+  { fixture, contenders, samples, processes, warm, execArgv = [], options = {} },
+  profileDir,
+) {
+  const results = new Map(Object.keys(contenders).map((name) => [name, []]))
+  const args = profileDir ? [...execArgv, '--cpu-prof', `--cpu-prof-dir=${profileDir}`] : execArgv
+
+  for (let round = 0; round < processes; round++) {
+    const running = new Map()
+    try {
+      for (const [name, own] of Object.entries(contenders)) {
+        const contender = new Contender(fixture, { ...options, ...own, warm }, args)
+        running.set(name, contender)
+        // One after the other, so that none is warmed while another one is using the machine.
+        await contender.ready()
+      }
+      for (let i = 0; i < samples; i++) {
+        for (const [name, contender] of running) results.get(name).push(await contender.sample())
+      }
+    } finally {
+      await Promise.all([...running.values()].map((contender) => contender.stop()))
+    }
+  }
+  return results
+}
+
+class Contender {
+  #child
+  #ended
+
+  constructor(fixture, options, execArgv) {
+    const file = fileURLToPath(new URL('./contender.mjs', import.meta.url))
+    this.#child = fork(file, [fixture, JSON.stringify(options)], { execArgv })
+    this.#ended = once(this.#child, 'exit')
+  }
+
+  async ready() {
+    await this.#answer()
+  }
+
+  async sample() {
+    this.#child.send('sample')
+    return this.#answer()
+  }
+
+  async stop() {
+    if (this.#child.connected) this.#child.send('stop')
+    await this.#ended
+  }
+
+  async #answer() {
+    const [answer] = await Promise.race([
+      once(this.#child, 'message'),
+      this.#ended.then(([code]) => {
+        throw new Error(`a contender ended with ${code}`)
+      }),
+    ])
+    return answer
+  }
+}

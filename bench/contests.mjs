@@ -1,0 +1,116 @@
+/**
+ * What is measured: each contest is a fixture, the contenders in it, and how often they are sampled. Samples are short
+ * (tens of milliseconds) and many, so that what else happens on the machine hits neighbours alike.
+ */
+const library = {
+  fanOut: '../library/fan-out.mjs',
+  replay: '../library/replay.mjs',
+  serve: '../library/serve.mjs',
+}
+
+const fanOut = { fixture: 'fan-out', samples: 10, processes: 4, warm: 8 }
+const publish = { fixture: 'publish', samples: 10, processes: 3, warm: 8 }
+const subscribers = { fixture: 'subscribers', samples: 5, processes: 2, warm: 3, execArgv: ['--expose-gc'] }
+const http = { fixture: 'http', samples: 8, processes: 2, warm: 3 }
+const servers = {
+  ours: { module: library.serve },
+  'raw res.write': { module: '../limits/raw-write.mjs' },
+  'better-sse': { module: '../peers/better-sse.mjs' },
+  'ours, byte caps on': { module: library.serve, caps: true },
+}
+
+export const contests = {
+  'fan-out': {
+    ...fanOut,
+    options: { bursts: 400 },
+    contenders: {
+      ours: { module: library.fanOut },
+      limit: { module: '../limits/shared-log.mjs' },
+      'events.on': { module: '../peers/events-on.mjs' },
+      'ours, byte caps on': { module: library.fanOut, caps: true },
+      emittery: { module: '../peers/emittery.mjs', bursts: 100 },
+      'it-pushable': { module: '../peers/it-pushable.mjs' },
+      repeater: { module: '../peers/repeater.mjs', bursts: 20 },
+      rxjs: { module: '../peers/rxjs.mjs', bursts: 100 },
+    },
+  },
+  batches: {
+    ...fanOut,
+    options: { bursts: 1500, batches: true },
+    contenders: {
+      ours: { module: library.fanOut },
+      'batch drain': { module: '../limits/batch-drain.mjs' },
+      'shared log': { module: '../limits/shared-log.mjs' },
+      'ours, byte caps on': { module: library.fanOut, caps: true },
+    },
+  },
+  publish: {
+    ...publish,
+    options: { module: library.fanOut, count: 200_000 },
+    contenders: {
+      'at 8,000': { ringSize: 8000 },
+      'at 1,000': { ringSize: 1000 },
+      'at 8,000, byte caps on': { ringSize: 8000, caps: true },
+      'at 1,000, byte caps on': { ringSize: 1000, caps: true },
+    },
+  },
+  'publish, large ring': {
+    ...publish,
+    samples: 6,
+    warm: 3,
+    execArgv: ['--max-old-space-size=4096'],
+    options: { ringSize: 1_000_000, count: 400_000 },
+    contenders: {
+      ours: { module: library.fanOut },
+      limit: { module: '../limits/circular-array.mjs' },
+      'ours, byte caps on': { module: library.fanOut, caps: true },
+    },
+  },
+  resume: {
+    ...subscribers,
+    options: { events: 8000, expected: 8000, count: 10_000 },
+    contenders: {
+      ours: { module: library.replay },
+      'naive copy': { module: '../limits/copied-ring.mjs', count: 1000 },
+      'ours, ring outrun': { module: library.replay, published: 20_000 },
+    },
+  },
+  idle: {
+    ...subscribers,
+    options: { module: library.replay, events: 8000, resume: false, count: 10_000 },
+    contenders: { ours: {}, 'ours, in next()': { waiting: true } },
+  },
+  replay: {
+    fixture: 'replay',
+    samples: 10,
+    processes: 3,
+    warm: 6,
+    contenders: {
+      ours: { module: library.replay },
+      limit: { module: '../limits/array-iterator.mjs' },
+    },
+  },
+  'http, one at a time': { ...http, options: { burst: 1, bursts: 150 }, contenders: servers },
+  'http, bursts of 16': { ...http, options: { burst: 16, bursts: 40 }, contenders: servers },
+  format: {
+    fixture: 'format',
+    samples: 10,
+    processes: 3,
+    warm: 10,
+    contenders: {
+      ours: { module: '../../dist/sse.js' },
+      limit: { module: '../limits/template-literal.mjs' },
+      'ours, as bytes': { module: '../../dist/sse.js', bytes: true },
+      'limit, as bytes': { module: '../limits/template-literal.mjs', bytes: true },
+    },
+  },
+  sizes: {
+    fixture: 'sizes',
+    samples: 1,
+    processes: 1,
+    warm: 0,
+    contenders: Object.fromEntries(
+      ['index', 'sse', 'last-event-id', 'web', 'node'].map((entry) => [entry, { entry }]),
+    ),
+  },
+}

@@ -1,0 +1,148 @@
+/**
+ * The table: what this library needs, divided by what the other one needs, and how much that may be at most. A row
+ * without `other` is a figure with a maximum of its own. A row without `atMost` is printed to be compared, and promises
+ * nothing.
+ */
+const fanOut = (against, other, atMost, ours = 'ours') => ({
+  what: 'fan-out to 8 subscribers by for await, bursts of 64, ring full',
+  unit: 'ns/delivery',
+  metric: 'ns',
+  contest: 'fan-out',
+  ours,
+  against,
+  other,
+  atMost,
+})
+
+const batches = (against, other, atMost, ours = 'ours') => ({
+  ...fanOut(against, other, atMost, ours),
+  what: 'the same fan-out through batches()',
+  contest: 'batches',
+})
+
+const publish = (what, contest, against, ours, other, atMost) => ({
+  what,
+  unit: 'ns/event',
+  metric: 'ns',
+  contest,
+  against,
+  ours,
+  other,
+  atMost,
+})
+
+const resume = (against, metric, unit, atMost, ours = 'ours', other = undefined) => ({
+  what: '10,000 subscribers resume from 0 on a full ring of 8,000, before reading',
+  contest: 'resume',
+  metric,
+  unit,
+  against,
+  ours,
+  other,
+  atMost,
+})
+
+const idle = (against, ours, atMost) => ({
+  what: 'heap of an idle subscriber, no signal',
+  contest: 'idle',
+  metric: 'bytes',
+  unit: 'B/subscriber',
+  against,
+  ours,
+  atMost,
+})
+
+const http =
+  (burst) =>
+  (against, other, atMost, ours = 'ours') => ({
+    what: `serveSse, 100 HTTP/1.1 clients, ${burst}: server CPU`,
+    unit: 'µs/frame',
+    metric: 'us',
+    contest: `http, ${burst}`,
+    against,
+    ours,
+    other,
+    atMost,
+  })
+const oneAtATime = http('one at a time')
+const inBursts = http('bursts of 16')
+
+const format = (against, ours, other, atMost) => ({
+  what: 'formatSseFrame of a 200-byte event',
+  unit: 'ns/frame',
+  metric: 'ns',
+  contest: 'format',
+  against,
+  ours,
+  other,
+  atMost,
+})
+
+const size = (entry, name, atMost) => ({
+  what: 'min + gzip, bundled alone',
+  unit: 'B',
+  metric: 'bytes',
+  contest: 'sizes',
+  against: entry,
+  ours: name,
+  atMost,
+})
+
+const LARGE = 'publish with the ring full at 1,000,000'
+const SMALL = 'publish with the ring full at 8,000'
+
+export const rows = [
+  fanOut('limit: bare iterators over an array', 'limit', 1.25),
+  fanOut('events.on', 'events.on', 1),
+  fanOut('emittery', 'emittery', 1),
+  fanOut('it-pushable', 'it-pushable', 1),
+  fanOut('repeater', 'repeater', 1),
+  fanOut('RxJS ReplaySubject + async iterator', 'rxjs', 1),
+  fanOut('byte caps on ÷ limit', 'limit', undefined, 'ours, byte caps on'),
+
+  batches('limit: bare batch drain', 'batch drain', 1.4),
+  batches('batches cut from a shared log', 'shared log', undefined),
+  batches('byte caps on ÷ limit', 'batch drain', undefined, 'ours, byte caps on'),
+
+  publish(SMALL, 'publish', 'itself at 1,000', 'at 8,000', 'at 1,000', 1.3),
+  publish(SMALL, 'publish', 'itself, byte caps on', 'at 8,000, byte caps on', 'at 1,000, byte caps on'),
+
+  publish(LARGE, 'publish, large ring', 'limit: bare circular array', 'ours', 'limit', 1.5),
+  publish(LARGE, 'publish, large ring', 'byte caps on ÷ limit', 'ours, byte caps on', 'limit'),
+
+  resume('heap', 'bytes', 'B/subscriber', 1024),
+  resume('time', 'us', 'µs/subscriber', 5),
+  resume('heap, ring outrun (a resync frame first)', 'bytes', 'B/subscriber', undefined, 'ours, ring outrun'),
+  resume('heap ÷ a naive copy', 'bytes', 'B/subscriber', undefined, 'ours', 'naive copy'),
+  resume('time ÷ a naive copy', 'us', 'µs/subscriber', undefined, 'ours', 'naive copy'),
+
+  idle('nobody has called next()', 'ours', 768),
+  idle('waiting in next()', 'ours, in next()', undefined),
+
+  {
+    what: 'reading a replay of 8,000',
+    unit: 'ns/event',
+    metric: 'ns',
+    contest: 'replay',
+    against: 'limit: for await over an array',
+    ours: 'ours',
+    other: 'limit',
+    atMost: 1.5,
+  },
+
+  oneAtATime('bare res.write of one prebuilt Buffer', 'raw res.write', 1.1),
+  oneAtATime('better-sse broadcast', 'better-sse', 0.9),
+  oneAtATime('byte caps on ÷ bare res.write', 'raw res.write', undefined, 'ours, byte caps on'),
+  inBursts('the same bare loop', 'raw res.write', 0.6),
+  inBursts('better-sse broadcast', 'better-sse', 0.35),
+  inBursts('byte caps on ÷ the bare loop', 'raw res.write', undefined, 'ours, byte caps on'),
+
+  format('limit: template literal + JSON.stringify', 'ours', 'limit', 1.2),
+  format('both made into bytes', 'ours, as bytes', 'limit, as bytes'),
+
+  size('.', 'index', 4096),
+  size('./sse', 'sse', 1024),
+  size('./last-event-id', 'last-event-id', 512),
+  size('./web', 'web', 4096),
+  size('./node', 'node', undefined),
+]
