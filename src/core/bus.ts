@@ -6,7 +6,7 @@
  * subscriber whose backlog is full is warned, then evicted with a cursor to go on from; nobody else waits for it.
  */
 
-import { checkType } from '../internal/check.ts'
+import { checkDrain } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { keptOf } from '../internal/kept.ts'
 import type { CloseOptions, SubscribeOptions, Subscription } from './bus-like.ts'
@@ -21,17 +21,20 @@ import {
   checkBusOptions,
   checkSubscribeOptions,
   type EventBusOptions,
-  type SubscriberDefaults,
+  type SubscriberCaps,
 } from './options.ts'
 import { judgeCursor, Replay } from './replay.ts'
 import { BusSubscription, type SubscriptionPlan } from './subscription.ts'
+
+const MAX_RING_SIZE = 1_000_000
 
 export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   readonly #epoch: string
   readonly #log: EventLog
   readonly #hub: Hub
-  readonly #defaults: SubscriberDefaults
-  readonly #maxSubscribers: number
+  readonly #caps: SubscriberCaps & { readonly maxSubscribers: number }
+  /** A byte cap is set: the JSON of an event is made and measured as it is published. */
+  readonly #measured: boolean
   #published = 0
   #rejected = 0
   #ended = false
@@ -40,13 +43,12 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   /** Throws `TypeError` or `RangeError` naming the option. */
   constructor(options: EventBusOptions = {}) {
     const checked = checkBusOptions(options)
-    const { ringSize, maxRingBytes, maxQueued, maxQueuedBytes, startAfterId } = checked
-    this.#epoch = checked.epoch
-    this.#log = new EventLog(ringSize, maxRingBytes, startAfterId)
+    const { epoch, ringSize, maxRingBytes, startAfterId } = checked
+    this.#epoch = epoch
+    this.#caps = checked
+    this.#measured = Math.min(maxRingBytes, checked.maxQueuedBytes) < Infinity
+    this.#log = new EventLog(Math.min(ringSize, MAX_RING_SIZE), maxRingBytes, startAfterId)
     this.#hub = new Hub(checked.onDiagnostic)
-    this.#maxSubscribers = checked.maxSubscribers
-    const measured = Math.min(maxRingBytes, maxQueuedBytes) < Infinity
-    this.#defaults = { maxQueued, maxQueuedBytes, measured }
   }
 
   /** Which incarnation of the ids this is: a cursor of another epoch cannot be resumed. */
@@ -87,7 +89,7 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
    */
   publish(input: PublishInput<Events>): EventOf<Events> | undefined {
     if (this.#ended) return undefined
-    const { measured } = this.#defaults
+    const measured = this.#measured
     const draft = draftOf(input, measured)
     // Getters and `toJSON` ran just now, and may have ended the bus.
     if (this.#ended) return undefined
@@ -110,7 +112,7 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
    * `from`. Throws `SubscriberLimitExceededError` at `maxSubscribers`, and `TypeError` or `RangeError` naming a bad option.
    */
   subscribe(options: SubscribeOptions<Events> = {}): Subscription<Frame<Events>> {
-    const checked = checkSubscribeOptions(options as SubscribeOptions, this.#defaults)
+    const checked = checkSubscribeOptions(options as SubscribeOptions, this.#caps, this.#measured)
     const { signal, filter } = checked
     const replays = checked.lastEventId !== undefined || checked.last !== undefined
     const over = this.#closed || signal?.aborted || (this.#ended && !replays)
@@ -119,7 +121,7 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     const plan = { ...checked, ...this.#startOf(checked), head: this.#log.lastId, passes }
     const replay = replays && !over ? this.#replay(plan) : undefined
     const subscription = new BusSubscription(this.#hub, plan, replay)
-    if (this.#ended || over) subscription.finish(!over)
+    if (this.#ended || over) subscription.close({ drain: !over })
     return subscription as Subscription<Frame<Events>>
   }
 
@@ -135,8 +137,7 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
 
   /** Everything is over, also on a bus that ended; what is queued may still be read, or with `drain: false` is dropped. */
   close(options: CloseOptions = {}): void {
-    const { drain = true } = checkType('options', options, 'object')
-    checkType('drain', drain, 'boolean')
+    const drain = checkDrain(options)
     this.#ended = this.#closed = true
     if (drain) this.#hub.finish()
     else this.#hub.discard()
@@ -170,9 +171,10 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   }
 
   #admit(): void {
-    if (this.#hub.subscribers.size < this.#maxSubscribers) return
-    this.#hub.report({ type: 'subscriber_rejected', limit: this.#maxSubscribers })
-    throw new SubscriberLimitExceededError(this.#maxSubscribers)
+    const limit = this.#caps.maxSubscribers
+    if (this.#hub.subscribers.size < limit) return
+    this.#hub.report({ type: 'subscriber_rejected', limit })
+    throw new SubscriberLimitExceededError(limit)
   }
 
   #startOf({ lastEventId, epoch = this.#epoch, last = 0 }: CheckedSubscribeOptions) {

@@ -3,7 +3,7 @@
  * that may publish or close the bus, so they run here, before the event has a place in the order.
  */
 
-import { keptOf, keysBehindData, measure, stamp } from '../internal/kept.ts'
+import { envelopeJson, keptOf, keysBehindData, stamp, utf8 } from '../internal/kept.ts'
 import type { RejectionReason } from './diagnostics.ts'
 import { type BusEvent, EVENT_SCHEMA_VERSION, isReservedType } from './event.ts'
 
@@ -43,7 +43,9 @@ export function draftOf(input: unknown, measured: boolean): Draft | Rejection {
   stamp(event)
   if (!measured) return event
   try {
-    measure(event, keptOf(event))
+    const kept = keptOf(event)
+    // Without the one digit of the id that it has not got yet.
+    kept.bytes = utf8(envelopeJson(event, kept)).length - 1
     return event
   } catch {
     return new Rejection('not_serialisable', eventType)

@@ -82,7 +82,7 @@ export class Hub {
   }
 
   #finishAll(drain: boolean): void {
-    for (const subscriber of this.subscribers) subscriber.finish(drain)
+    for (const subscriber of this.subscribers) subscriber.close({ drain })
   }
 
   #inTurn(task: () => void): void {

@@ -9,7 +9,7 @@
 import { keptOf } from '../internal/kept.ts'
 import type { BusEvent } from './event.ts'
 
-interface Chunk {
+export interface Chunk {
   readonly firstId: number
   readonly events: (BusEvent | undefined)[]
   bytes: number
@@ -76,13 +76,12 @@ export class EventLog {
     this.#earliestId = this.#lastId + 1
   }
 
-  /** Reads the retained events above `afterId`, up to what is the last one now, however far the log moves on. */
-  read(afterId: number): LogReader {
-    const nextId = Math.max(afterId + 1, this.#earliestId)
+  /** The chunks with every retained event above `afterId`, as they are now, however far the log moves on. */
+  read(afterId: number): readonly Chunk[] {
     // Who resumes at the head takes nothing, and so costs the next publish no copy.
-    if (nextId > this.#lastId) return new LogReader([], nextId, this.#lastId)
+    if (afterId >= this.#lastId) return []
     this.#generation++
-    return new LogReader(this.#spine, nextId, this.#lastId)
+    return this.#spine
   }
 
   #openChunk(id: number): Chunk {
@@ -106,42 +105,4 @@ export class EventLog {
     oldest.events[at] = undefined
     if (at === oldest.events.length - 1) this.#spine = this.#spine.slice(1)
   }
-}
-
-/** A walk over a part of the log as it was when the walk began. */
-export class LogReader {
-  #spine: readonly Chunk[]
-  #at: number
-  #nextId: number
-  readonly #lastId: number
-
-  constructor(spine: readonly Chunk[], nextId: number, lastId: number) {
-    this.#spine = spine
-    this.#nextId = nextId
-    this.#lastId = lastId
-    this.#at = chunkOf(spine, nextId)
-  }
-
-  /** The event behind the last one read, or undefined at the end; the log is let go of there. */
-  next(): BusEvent | undefined {
-    if (this.#nextId > this.#lastId) {
-      this.#spine = []
-      return undefined
-    }
-    let chunk = this.#spine[this.#at] as Chunk
-    if (this.#nextId - chunk.firstId === chunk.events.length) chunk = this.#spine[++this.#at] as Chunk
-    return chunk.events[this.#nextId++ - chunk.firstId]
-  }
-}
-
-/** Where the chunk with that id stands in the spine; chunks differ in length where bytes sealed them. */
-function chunkOf(spine: readonly Chunk[], id: number): number {
-  let low = 0
-  let high = spine.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((spine[middle] as Chunk).firstId <= id) low = middle
-    else high = middle - 1
-  }
-  return low
 }

@@ -24,59 +24,57 @@ export interface EventBusOptions {
   onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined
 }
 
-const MAX_RING_SIZE = 1_000_000
 const EPOCH = /^[\w-]{1,64}$/
+
+/** The caps among the options, each with its default where it is left out. */
+function checkCaps<Caps extends Record<string, number>>(options: object, defaults: Caps, min = 1): Caps {
+  const caps: Record<string, number> = {}
+  for (const [name, cap] of Object.entries(defaults)) {
+    const value = (options as Record<string, unknown>)[name]
+    caps[name] = value === undefined ? cap : checkInteger(name, value, min)
+  }
+  return caps as Caps
+}
 
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function checkBusOptions(options: EventBusOptions) {
-  const {
-    ringSize = 8000,
-    maxRingBytes = Infinity,
-    maxSubscribers = 4096,
-    maxQueued = 256,
-    maxQueuedBytes = Infinity,
-    epoch,
-    startAfterId = 0,
-    onDiagnostic,
-  } = checkType('options', options, 'object')
+  const { epoch = freshEpoch(), startAfterId = 0, onDiagnostic } = checkType('options', options, 'object')
+  if (!EPOCH.test(checkType('epoch', epoch, 'string'))) {
+    throw outOfRange('epoch', '1 to 64 of A-Z a-z 0-9 _ -', epoch)
+  }
   return {
-    ringSize: Math.min(checkInteger('ringSize', ringSize, 0), MAX_RING_SIZE),
-    maxRingBytes: checkInteger('maxRingBytes', maxRingBytes),
-    maxSubscribers: checkInteger('maxSubscribers', maxSubscribers),
-    maxQueued: checkInteger('maxQueued', maxQueued),
-    maxQueuedBytes: checkInteger('maxQueuedBytes', maxQueuedBytes),
-    epoch: checkEpoch(epoch) ?? freshEpoch(),
+    ...checkCaps(options, { ringSize: 8000 }, 0),
+    ...checkCaps(options, {
+      maxRingBytes: Infinity,
+      maxSubscribers: 4096,
+      maxQueued: 256,
+      maxQueuedBytes: Infinity,
+    }),
+    epoch,
     startAfterId: checkInteger('startAfterId', startAfterId, 0, Number.MAX_SAFE_INTEGER),
     onDiagnostic: checkOptional('onDiagnostic', onDiagnostic, 'function'),
   }
 }
 
 /** The caps that a subscriber has unless it asks for its own. */
-export interface SubscriberDefaults {
+export interface SubscriberCaps {
   readonly maxQueued: number
   readonly maxQueuedBytes: number
-  /** Every event is measured: only then can a subscriber cap bytes. */
-  readonly measured: boolean
 }
 
 export type CheckedSubscribeOptions = ReturnType<typeof checkSubscribeOptions>
 
-/** Throws `TypeError` or `RangeError` naming the option. */
-export function checkSubscribeOptions(options: SubscribeOptions, defaults: SubscriberDefaults) {
-  const {
-    lastEventId,
-    epoch,
-    from,
-    signal,
-    filter,
-    warnings = true,
-  } = checkType('options', options, 'object')
-  const { maxQueued = defaults.maxQueued, maxQueuedBytes = defaults.maxQueuedBytes } = options
+/**
+ * Throws `TypeError` or `RangeError` naming the option. Only on a bus that measures every event can a subscriber cap bytes.
+ */
+export function checkSubscribeOptions(options: SubscribeOptions, caps: SubscriberCaps, measured: boolean) {
+  const { lastEventId, epoch, from, signal, filter, warnings = true } = checkType('options', options, 'object')
+  const { maxQueued, maxQueuedBytes } = checkCaps(options, { maxQueued: caps.maxQueued, maxQueuedBytes: caps.maxQueuedBytes })
   if (lastEventId !== undefined) {
     checkInteger('lastEventId', lastEventId, 0, Number.MAX_SAFE_INTEGER)
     if (from !== undefined) throw new TypeError('from must not be given together with lastEventId')
   }
-  if (checkInteger('maxQueuedBytes', maxQueuedBytes) < Infinity && !defaults.measured) {
+  if (maxQueuedBytes < Infinity && !measured) {
     throw new RangeError('maxQueuedBytes needs a bus with maxRingBytes or maxQueuedBytes')
   }
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
@@ -88,7 +86,7 @@ export function checkSubscribeOptions(options: SubscribeOptions, defaults: Subsc
     /** How many of the retained events `from` asks for. */
     last: checkFrom(from),
     signal,
-    maxQueued: checkInteger('maxQueued', maxQueued),
+    maxQueued,
     maxQueuedBytes,
     filter: checkOptional('filter', filter, 'function') as ((event: BusEvent) => boolean) | undefined,
     warnings: checkType('warnings', warnings, 'boolean'),
@@ -100,13 +98,6 @@ function checkFrom(from: SubscribeOptions['from']): number | undefined {
   if (from === 'earliest') return Infinity
   if (typeof from === 'string') throw outOfRange('from', "'earliest' or { last: n }", from)
   return checkInteger('from.last', checkType('from', from, 'object').last, 0)
-}
-
-function checkEpoch(epoch: string | undefined): string | undefined {
-  if (checkOptional('epoch', epoch, 'string') !== undefined && !EPOCH.test(epoch as string)) {
-    throw outOfRange('epoch', '1 to 64 of A-Z a-z 0-9 _ -', epoch)
-  }
-  return epoch
 }
 
 /** 64 random bits. `getRandomValues`, since `randomUUID` is missing on plain-http pages. */

@@ -6,7 +6,7 @@
  * value at once, so what it takes is never part of the backlog. Overlapping reads are answered first come, first served.
  */
 
-import { checkInteger, checkType, wrongType } from '../internal/check.ts'
+import { checkDrain, checkInteger, checkType, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 
 export interface BoundedAsyncQueueOptions {
@@ -29,12 +29,11 @@ const BATCH_LIMIT = 256
 
 type Result<T> = IteratorResult<T, undefined>
 
-/** A read that found nothing yet. A linked list, since thousands may overlap and each end is touched in O(1). */
+/** A read that found nothing yet. */
 interface Waiter {
   readonly take: () => unknown
   readonly resolve: (result: Result<never>) => void
   readonly reject: (error: unknown) => void
-  behind?: Waiter
 }
 
 function done(value?: unknown): Promise<Result<never>> {
@@ -54,8 +53,8 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   #closed = false
   #pulling = false
   #failure: { error: unknown } | undefined
-  #firstWaiter: Waiter | undefined
-  #lastWaiter: Waiter | undefined
+  // A set keeps the order of arrival, and gives its oldest up in O(1) however many overlap.
+  readonly #waiters = new Set<Waiter>()
 
   /** Throws `TypeError` or `RangeError` naming the option. */
   constructor(options: BoundedAsyncQueueOptions) {
@@ -109,7 +108,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** Takes no more. What is queued stays readable, or, with `drain: false`, is dropped. Reads that wait end as done. */
   close(options: { drain?: boolean | undefined } = {}): void {
-    const { drain = true } = checkType('options', options, 'object')
+    const drain = checkDrain(options)
     this.#closed = true
     if (!drain) this.#drop()
     this.#serve()
@@ -147,6 +146,11 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   /** Called with each entry at the moment it is handed to the reader; for subclasses. */
   protected handedOut(_value: T): void {}
 
+  /** Whether what a closed queue still holds is not to be read any more; for subclasses. */
+  protected get abandoned(): boolean {
+    return false
+  }
+
   /** The live entry that is to be read next, for subclasses. */
   protected firstLive(): T | undefined {
     for (let i = 0; i < this.#length; i++) {
@@ -165,11 +169,12 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   #grow(): void {
-    const turned = <V>(ring: V[]) => {
-      const grown = ring.slice(this.#head).concat(ring.slice(0, this.#head))
-      grown.length = ring.length * 2 || FIRST_CAPACITY
-      return grown
-    }
+    const head = this.#head
+    const turned = <V>(ring: V[]): V[] => [
+      ...ring.slice(head),
+      ...ring.slice(0, head),
+      ...Array(ring.length || FIRST_CAPACITY),
+    ]
     this.#values = turned(this.#values)
     this.#marks = turned(this.#marks)
     this.#head = 0
@@ -177,7 +182,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** False where a read must wait its turn: behind others, or behind the run whose code made it. */
   get #ready(): boolean {
-    return this.#firstWaiter === undefined && !this.#pulling
+    return this.#waiters.size === 0 && !this.#pulling
   }
 
   #read<R>(take: () => R | typeof NOTHING): Promise<Result<R>> {
@@ -191,33 +196,28 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       if (this.#closed) return done()
     }
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = { take, resolve, reject }
-      if (this.#firstWaiter === undefined) this.#firstWaiter = waiter
-      else (this.#lastWaiter as Waiter).behind = waiter
-      this.#lastWaiter = waiter
+      this.#waiters.add({ take, resolve, reject })
     })
   }
 
   /** Answers the reads that wait, as far as there is something to read. */
   #serve(): void {
-    for (let waiter = this.#firstWaiter; waiter !== undefined; waiter = this.#firstWaiter) {
+    for (const waiter of this.#waiters) {
       if (this.#pulling) return
       try {
         const value = waiter.take.call(this)
-        if (value === NOTHING && !this.#closed) return
-        waiter.resolve(
-          value === NOTHING ? { value: undefined, done: true } : { value: value as never, done: false },
-        )
+        if (value !== NOTHING) waiter.resolve({ value: value as never, done: false })
+        else if (this.#closed) waiter.resolve({ value: undefined, done: true })
+        else return
       } catch (error) {
         waiter.reject(error)
       }
-      this.#firstWaiter = waiter.behind
-      // The last one would keep what it was given from being collected.
-      if (waiter.behind === undefined) this.#lastWaiter = undefined
+      this.#waiters.delete(waiter)
     }
   }
 
   #take(): T | typeof NOTHING {
+    if (this.#closed && this.abandoned) this.close({ drain: false })
     if (this.#failure !== undefined) {
       const { error } = this.#failure
       this.#failure = undefined
@@ -273,7 +273,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     } finally {
       this.#pulling = false
       if (over && this.#length > 0) this.#shift(RUN)
-      if (this.#firstWaiter !== undefined) queueMicrotask(() => this.#serve())
+      if (this.#waiters.size > 0) queueMicrotask(() => this.#serve())
     }
   }
 
@@ -283,16 +283,16 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     this.#values = this.#marks = NO_SLOTS
     this.#head = this.#length = this.#size = this.#bytes = 0
     this.#failure = undefined
-    values.forEach((value, at) => {
-      // A slot that was read holds undefined, whatever stands beside it.
-      if (marks[at] === RUN && value !== undefined) closeRun(value as Iterator<unknown>)
-    })
+    for (const [at, run] of values.entries()) {
+      if (marks[at] === RUN) closeRun(run as Iterator<unknown> | undefined)
+    }
   }
 }
 
-function closeRun(run: Iterator<unknown>): void {
+/** A slot whose run is over holds undefined. */
+function closeRun(run: Iterator<unknown> | undefined): void {
   try {
-    run.return?.()
+    run?.return?.()
   } catch {
     // Nobody reads any more, so nobody is there to be told.
   }

@@ -4,7 +4,7 @@
  */
 
 import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from './event.ts'
-import type { EventLog, LogReader } from './log.ts'
+import type { Chunk, EventLog } from './log.ts'
 
 /** Whether a cursor can be resumed without loss; if not, the frame that says so. */
 export function judgeCursor(
@@ -33,8 +33,8 @@ export class Replay implements Iterable<Frame> {
   done = false
   readonly #resync: StateResyncRequired | undefined
   readonly #passes: ((event: BusEvent) => boolean) | undefined
-  readonly #events: LogReader
   readonly #head: number
+  #spine: readonly Chunk[]
 
   constructor(
     log: EventLog,
@@ -45,9 +45,9 @@ export class Replay implements Iterable<Frame> {
     this.position = afterId
     this.#resync = resync
     this.#passes = passes
-    // After an epoch reset the cursor says nothing about these ids: all that is retained comes.
-    this.#events = log.read(resync === undefined ? afterId : 0)
     this.#head = log.lastId
+    // After an epoch reset the cursor says nothing about these ids: all that is retained comes.
+    this.#spine = log.read(resync === undefined ? afterId : 0)
   }
 
   *[Symbol.iterator](): Generator<Frame, undefined> {
@@ -57,15 +57,22 @@ export class Replay implements Iterable<Frame> {
     }
     let replayedCount = 0
     let lastReplayedEventId = 0
-    for (let event = this.#events.next(); event !== undefined; event = this.#events.next()) {
-      // Moved on before the filter is asked: it is user code, and may look, or end the subscription.
-      this.position = event.id
-      const passes = this.#passes === undefined || this.#passes(event)
-      if (this.done) return
-      if (!passes) continue
-      replayedCount++
-      lastReplayedEventId = event.id
-      yield event
+    const spine = this.#spine
+    // The walk holds the log from here on, and lets go of it at its end.
+    this.#spine = []
+    for (const { firstId, events } of spine) {
+      for (let at = Math.max(0, this.position + 1 - firstId); at < events.length; at++) {
+        const event = events[at] as BusEvent
+        if (event.id > this.#head) break
+        // Moved on before the filter is asked: it is user code, and may look, or end the subscription.
+        this.position = event.id
+        const passes = this.#passes === undefined || this.#passes(event)
+        if (this.done) return
+        if (!passes) continue
+        replayedCount++
+        lastReplayedEventId = event.id
+        yield event
+      }
     }
     this.done = true
     this.position = this.#head

@@ -7,7 +7,7 @@
 
 import { asyncDispose } from '../internal/dispose.ts'
 import { type Kept, keptOf } from '../internal/kept.ts'
-import type { FrameBatches, Subscription } from './bus-like.ts'
+import type { CloseOptions, FrameBatches, Subscription } from './bus-like.ts'
 import type { Diagnostic, SubscriberStats } from './diagnostics.ts'
 import {
   type BacklogFigures,
@@ -38,133 +38,71 @@ export interface SubscriptionPlan {
   readonly signal: AbortSignal | undefined
 }
 
-class FrameQueue extends BoundedAsyncQueue<Frame> {
+export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscription<Frame> {
   lastDeliveredId: number
   epoch: string
-
-  constructor({ start, epoch, maxQueued, maxQueuedBytes }: SubscriptionPlan) {
-    super({ maxSize: maxQueued, maxBytes: maxQueuedBytes })
-    this.lastDeliveredId = start
-    this.epoch = epoch
-  }
-
-  get firstQueuedId(): number | undefined {
-    return this.firstLive()?.id
-  }
-
-  protected override handedOut(frame: Frame): void {
-    if (frame.id !== undefined) this.lastDeliveredId = frame.id
-    else if (frame.type === 'state_resync_required') this.epoch = (frame as StateResyncRequired).data.epoch
-  }
-}
-
-export class BusSubscription implements Subscription<Frame> {
   readonly #hub: Hub
   readonly #plan: SubscriptionPlan
-  readonly #queue: FrameQueue
   readonly #gauge: Gauge | undefined
-  readonly #onAbort: (() => void) | undefined
+  readonly #onAbort = () => this.close({ drain: false })
   #replay: Replay | undefined
   /** The last event that was judged for this subscriber: handed over, queued or filtered. */
   #judged: number
   /** The last event that was handed over or queued, or where the subscription started. */
   #given: number
-  #closed = false
 
   constructor(hub: Hub, plan: SubscriptionPlan, replay?: Replay) {
+    super({ maxSize: plan.maxQueued, maxBytes: plan.maxQueuedBytes })
     this.#hub = hub
     this.#plan = plan
-    this.#queue = new FrameQueue(plan)
     this.#gauge = plan.warnings ? new Gauge(plan.maxQueued, plan.maxQueuedBytes) : undefined
     this.#replay = replay
     this.#judged = plan.head
-    this.#given = plan.start
-    if (replay !== undefined) this.#queue.forcePushAll(replay)
+    this.#given = this.lastDeliveredId = plan.start
+    this.epoch = plan.epoch
+    if (replay !== undefined) this.forcePushAll(replay)
+    plan.signal?.addEventListener('abort', this.#onAbort)
     hub.subscribers.add(this)
-    if (plan.signal !== undefined) {
-      this.#onAbort = () => this.finish(false)
-      plan.signal.addEventListener('abort', this.#onAbort)
-    }
   }
 
   get queued(): number {
-    this.#obey()
-    return this.#queue.size
+    return this.size
   }
 
   get queuedBytes(): number {
-    this.#obey()
-    return this.#queue.bytes
-  }
-
-  get lastDeliveredId(): number {
-    return this.#queue.lastDeliveredId
+    return this.bytes
   }
 
   get position(): number {
     if (this.#replay?.done === false) return this.#replay.position
-    const next = this.#queue.firstQueuedId
-    return next === undefined ? this.#judged : next - 1
-  }
-
-  get epoch(): string {
-    return this.#queue.epoch
-  }
-
-  get closed(): boolean {
-    return this.#closed
+    const next = this.firstLive()
+    return next?.id === undefined ? this.#judged : next.id - 1
   }
 
   get stats(): SubscriberStats {
     return {
-      queued: this.#queue.size,
-      queuedBytes: this.#queue.bytes,
+      queued: this.size,
+      queuedBytes: this.bytes,
       maxQueued: this.#plan.maxQueued,
-      lastDeliveredId: this.#queue.lastDeliveredId,
+      lastDeliveredId: this.lastDeliveredId,
       replaying: this.#replay?.done === false,
     }
   }
 
-  next(): Promise<IteratorResult<Frame, undefined>> {
-    this.#obey()
-    return this.#queue.next()
-  }
-
-  tryNext(): Frame | undefined {
-    this.#obey()
-    return this.#queue.tryNext()
-  }
-
-  return(value?: unknown): Promise<IteratorResult<Frame, undefined>> {
-    this.finish(false)
-    return this.#queue.return(value)
-  }
-
   throw(error?: unknown): Promise<IteratorResult<Frame, undefined>> {
-    this.finish(false)
+    this.close({ drain: false })
     return Promise.reject(error)
   }
 
   batches(): FrameBatches {
     const batches: FrameBatches = {
-      next: () => {
-        this.#obey()
-        return this.#queue.nextBatch()
-      },
+      next: () => this.nextBatch(),
       return: (value?: unknown) => this.return(value) as Promise<never>,
       throw: (error?: unknown) => this.throw(error) as Promise<never>,
       [Symbol.asyncIterator]: () => batches,
       [asyncDispose]: () => this[asyncDispose](),
     }
     return batches
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async [asyncDispose](): Promise<void> {
-    this.finish(false)
   }
 
   keptOf(frame: Frame): Kept {
@@ -177,45 +115,43 @@ export class BusSubscription implements Subscription<Frame> {
 
   /** The bus's side: judges one live event for this subscriber. */
   offer(event: BusEvent, bytes: number): void {
-    if (this.#closed || event.id <= this.#judged) return
+    if (this.closed || event.id <= this.#judged) return
     const { passes } = this.#plan
     const passed = passes === undefined || passes(event)
     // The filter is user code and may have ended the subscription.
-    if (this.#closed) return
+    if (this.closed) return
     if (passed) {
-      const queue = this.#queue
-      this.#gauge?.drained(queue.size, queue.bytes)
-      if (!queue.push(event, bytes)) {
+      this.#gauge?.drained(this.size, this.bytes)
+      if (!this.push(event, bytes)) {
         this.#evict()
         return
       }
       this.#given = event.id
-      if (this.#gauge?.risen(queue.size, queue.bytes)) this.#warn()
+      if (this.#gauge?.risen(this.size, this.bytes)) this.#warn()
     }
     this.#judged = event.id
   }
 
-  /** Ends the stream: what is queued may still be read, or is dropped. */
-  finish(drain: boolean): void {
-    if (!drain) {
+  /** The one end of every stream, whoever ends it: what is queued may still be read, or is dropped. */
+  override close(options: CloseOptions): void {
+    if (options.drain === false) {
       this.#judged = this.position
       if (this.#replay !== undefined) this.#replay.done = true
       this.#replay = undefined
     }
-    this.#leave()
-    this.#queue.close({ drain })
+    this.#hub.subscribers.delete(this)
+    this.#plan.signal?.removeEventListener('abort', this.#onAbort)
+    super.close(options)
   }
 
-  #leave(): void {
-    if (this.#closed) return
-    this.#closed = true
-    this.#hub.subscribers.delete(this)
-    if (this.#onAbort !== undefined) this.#plan.signal?.removeEventListener('abort', this.#onAbort)
+  protected override handedOut(frame: Frame): void {
+    if (frame.id !== undefined) this.lastDeliveredId = frame.id
+    else if (frame.type === 'state_resync_required') this.epoch = (frame as StateResyncRequired).data.epoch
   }
 
   /** A stream that has left hears no abort and no `close({ drain: false })`, so it looks before it gives more. */
-  #obey(): void {
-    if (this.#closed && (this.#plan.signal?.aborted || this.#hub.discarded)) this.finish(false)
+  protected override get abandoned(): boolean {
+    return this.#plan.signal?.aborted || this.#hub.discarded
   }
 
   #warn(): void {
@@ -223,20 +159,20 @@ export class BusSubscription implements Subscription<Frame> {
   }
 
   #evict(): void {
-    const full = this.#queue.size >= this.#plan.maxQueued
+    const full = this.size >= this.#plan.maxQueued
     const reason = full ? 'queue_overflow' : 'queue_bytes_overflow'
     this.#tell(controlFrame('client_evicted', { reason, droppedAfter: this.#given, ...this.#figures }))
-    this.finish(true)
+    this.close({})
   }
 
   #tell(frame: SlowClientWarning | ClientEvicted): void {
-    this.#queue.forcePush(frame)
+    this.forcePush(frame)
     this.#hub.announce(frame)
   }
 
   get #figures(): BacklogFigures {
     const { maxQueued, maxQueuedBytes } = this.#plan
-    const { size: queueSize, bytes: queuedBytes } = this.#queue
-    return { queueSize, maxQueued, ...(maxQueuedBytes < Infinity && { queuedBytes, maxQueuedBytes }) }
+    const queued = { queueSize: this.size, maxQueued }
+    return maxQueuedBytes < Infinity ? { ...queued, queuedBytes: this.bytes, maxQueuedBytes } : queued
   }
 }

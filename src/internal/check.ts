@@ -35,3 +35,9 @@ export function checkType<T>(name: string, value: T, type: 'boolean' | 'function
 export function checkOptional<T>(name: string, value: T, type: 'function' | 'string'): T {
   return value === undefined ? value : checkType(name, value, type)
 }
+
+/** The `drain` of a `close`, default true. */
+export function checkDrain(options: { drain?: boolean | undefined }): boolean {
+  const { drain = true } = checkType('options', options, 'object')
+  return checkType('drain', drain, 'boolean')
+}

@@ -66,17 +66,9 @@ export function payloadJson(frame: Envelope, kept: Kept = keptOf(frame)): string
  * of a frame call a payload's `toJSON` once between them. Throws what `JSON.stringify` throws.
  */
 export function envelopeJson(frame: Envelope, kept: Kept = keptOf(frame)): string {
-  return headJson(frame, frame.id) + payloadJson(frame, kept) + tailJson(frame, kept)
-}
-
-/** Makes the JSON of an event that has no id yet, and notes its bytes but for the id's digits. */
-export function measure(frame: Envelope, kept: Kept): void {
-  kept.bytes =
-    utf8Length(headJson(frame, '')) + utf8Length(payloadJson(frame, kept)) + utf8Length(tailJson(frame, kept))
-}
-
-function headJson({ v, type }: Envelope, id: unknown): string {
-  return `{${id === undefined ? '' : `"id":${id},`}"v":${v},"type":${JSON.stringify(type)},"data":`
+  const { id, v, type } = frame
+  const head = id === undefined ? '{' : `{"id":${id},`
+  return `${head}"v":${v},"type":${JSON.stringify(type)},"data":${payloadJson(frame, kept)}${tailJson(frame, kept)}`
 }
 
 /** JSON of everything behind `data`. Key by key, since a key of the user's may itself be named `toJSON`. */
@@ -105,13 +97,8 @@ export function keysBehindData(frame: object): string[] {
   ]
 }
 
-/** Bytes of a string in UTF-8. JSON has no lone surrogates: `JSON.stringify` escapes them. */
-export function utf8Length(text: string): number {
-  let bytes = text.length
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    // A surrogate pair is two units and four bytes: each half adds one.
-    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
-  }
-  return bytes
+const encoder = /* @__PURE__ */ new TextEncoder()
+
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text)
 }
