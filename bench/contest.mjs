@@ -18,7 +18,7 @@ export async function runContest(
     const running = new Map()
     try {
       for (const [name, own] of Object.entries(contenders)) {
-        const contender = new Contender(fixture, { ...options, ...own, warm }, args)
+        const contender = new Contender(name, fixture, { ...options, ...own, warm }, args)
         running.set(name, contender)
         // One after the other, so that none is warmed while another one is using the machine.
         await contender.ready()
@@ -33,11 +33,17 @@ export async function runContest(
   return results
 }
 
+// A contender that lost an event never finishes its burst. Far above what any sample or warming takes.
+const PATIENCE_MS = 120_000
+
 class Contender {
+  #name
   #child
   #ended
+  #answered = false
 
-  constructor(fixture, options, execArgv) {
+  constructor(name, fixture, options, execArgv) {
+    this.#name = name
     const file = fileURLToPath(new URL('./contender.mjs', import.meta.url))
     this.#child = fork(file, [fixture, JSON.stringify(options)], { execArgv })
     this.#ended = once(this.#child, 'exit')
@@ -53,17 +59,25 @@ class Contender {
   }
 
   async stop() {
-    if (this.#child.connected) this.#child.send('stop')
+    // Killed where it may hang; asked where it can still write a profile.
+    if (this.#child.connected && this.#answered) this.#child.send('stop')
+    else this.#child.kill()
     await this.#ended
   }
 
   async #answer() {
+    this.#answered = false
+    const timeout = AbortSignal.timeout(PATIENCE_MS)
     const [answer] = await Promise.race([
-      once(this.#child, 'message'),
+      once(this.#child, 'message', { signal: timeout }),
       this.#ended.then(([code]) => {
-        throw new Error(`a contender ended with ${code}`)
+        throw new Error(`${this.#name} ended with ${code}`)
       }),
-    ])
+    ]).catch((error) => {
+      if (!timeout.aborted) throw error
+      throw new Error(`${this.#name} gave no answer within ${PATIENCE_MS / 1000} s`)
+    })
+    this.#answered = true
     return answer
   }
 }

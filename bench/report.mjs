@@ -1,5 +1,5 @@
 /** From samples to figures, and from figures to text. */
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 
 /**
  * A figure is the median of all samples. A ratio is the median of the ratios of samples that were taken one right
@@ -32,9 +32,14 @@ function median(samples) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
+/** What the figures were taken on, and whether it had time for them. Call before the run. */
 export function machine() {
+  const { node } = process.versions
   const [{ model } = { model: 'unknown' }] = cpus()
-  return `Node ${process.versions.node}, ${process.platform} ${process.arch}, ${cpus().length} × ${model.trim()}`
+  const cores = cpus().length
+  const load = loadavg()[0]
+  const busy = load > cores / 4 ? `, BUSY: load ${load.toFixed(1)} before the run, expect noise` : ''
+  return `Node ${node}, ${process.platform} ${process.arch}, ${cores} × ${model.trim()}${busy}`
 }
 
 export function table(results) {

@@ -46,6 +46,7 @@ if (selected.length === 0) {
 
 setUp()
 
+const on = machine()
 const start = Date.now()
 const results = new Map()
 for (const name of new Set(selected.map(({ contest }) => contest))) {
@@ -64,5 +65,5 @@ for (const name of new Set(selected.map(({ contest }) => contest))) {
 
 const judged = selected.map((row) => judge(row, results.get(row.contest)))
 const seconds = Math.round((Date.now() - start) / 1000)
-if (args.json) console.log(JSON.stringify({ machine: machine(), seconds, rows: judged }, null, 2))
-else console.log(`${machine()}, ${seconds} s\n${table(judged)}`)
+if (args.json) console.log(JSON.stringify({ machine: on, seconds, rows: judged }, null, 2))
+else console.log(`${on}, ${seconds} s\n${table(judged)}`)
