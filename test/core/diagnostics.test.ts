@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest'
+import { type Diagnostic, EventBus } from '../../src/index.ts'
+import { busWith, observedBus, publish, publishBytes } from '../support/bus.ts'
+import { EPOCH } from '../support/frames.ts'
+import { framesOf, rawFramesOf, take } from '../support/reading.ts'
+
+describe('diagnostics', () => {
+  it('report a warning, an eviction and a resync with the data of the frame', async () => {
+    const { bus, reports } = observedBus({ ringSize: 1 })
+    publish(bus, 3)
+    const subscription = bus.subscribe({ lastEventId: 0, maxQueued: 1 })
+    publish(bus, 2)
+    const frames = (await rawFramesOf(subscription)).filter((frame) =>
+      ['slow_client_warning', 'client_evicted', 'state_resync_required'].includes(frame.type),
+    )
+    expect(frames).toHaveLength(3)
+    const byType = (a: { type: string }, b: { type: string }) => a.type.localeCompare(b.type)
+    expect([...reports].sort(byType)).toEqual(
+      frames.map((frame) => ({ type: frame.type, data: frame.data })).sort(byType),
+    )
+  })
+
+  it('report a refused event, a refused subscriber and a callback that throws', () => {
+    const { bus, reports } = observedBus({ maxSubscribers: 1, maxQueuedBytes: 1000 })
+    const error = new Error('filter')
+    bus.subscribe({
+      filter: () => {
+        throw error
+      },
+    })
+    expect(() => bus.subscribe()).toThrow()
+    bus.publish({ type: 'circular', data: 1n })
+    bus.publish({ type: 'fine' })
+    expect(reports).toEqual([
+      { type: 'subscriber_rejected', limit: 1 },
+      { type: 'event_rejected', reason: expect.any(String), eventType: 'circular' },
+      { type: 'callback_error', error },
+    ])
+  })
+
+  it('come for each subscriber', () => {
+    const { bus, reports } = observedBus({ maxQueued: 1 })
+    for (let i = 0; i < 3; i++) bus.subscribe()
+    publish(bus, 2)
+    const count = (type: Diagnostic['type']) => reports.filter((report) => report.type === type).length
+    expect([count('slow_client_warning'), count('client_evicted')]).toEqual([3, 3])
+  })
+
+  it('are not needed: nothing throws without onDiagnostic', () => {
+    const bus = busWith(0, { maxQueued: 1 })
+    bus.subscribe()
+    expect(() => publish(bus, 3)).not.toThrow()
+    expect(bus.publish({ type: '' })).toBeUndefined()
+  })
+
+  it('a callback that throws is swallowed, and everything else goes on', async () => {
+    const bus: EventBus = new EventBus({
+      maxQueued: 1,
+      maxSubscribers: 3,
+      ringSize: 1,
+      onDiagnostic: () => {
+        throw new Error('broken callback')
+      },
+    })
+    const slow = bus.subscribe()
+    const other = bus.subscribe({ maxQueued: 100 })
+    bus.subscribe({
+      maxQueued: 100,
+      filter: () => {
+        throw new Error('broken filter')
+      },
+    })
+    expect(publish(bus, 3)).toEqual([1, 2, 3])
+    expect(bus.publish({ type: '' })).toBeUndefined()
+    expect(await take(other, 3)).toEqual([1, 2, 3])
+    expect((await framesOf(slow)).at(-2)).toMatchObject({ type: 'client_evicted' })
+    expect((await framesOf(bus.subscribe({ lastEventId: 0 })))[0]).toMatchObject({ reason: 'ring_evicted' })
+  })
+
+  it('a callback may use the bus: subscribe, publish, close', async () => {
+    const bus: EventBus = new EventBus({
+      maxQueued: 1,
+      onDiagnostic: (report) => {
+        if (report.type !== 'client_evicted') return
+        bus.subscribe({ maxQueued: 10 })
+        bus.publish({ type: 'evicted' })
+        bus.close()
+      },
+    })
+    bus.subscribe()
+    expect(publish(bus, 2)).toEqual([1, 2])
+    expect([bus.lastEventId, bus.closed, bus.subscriberCount]).toEqual([3, true, 0])
+  })
+})
+
+describe('stats()', () => {
+  it('is all zeros on a fresh bus', () => {
+    expect(new EventBus().stats()).toEqual({
+      published: 0,
+      rejected: 0,
+      evicted: 0,
+      warned: 0,
+      resyncs: 0,
+      lastEventId: 0,
+      earliestAvailableId: 1,
+      ringEvents: 0,
+      ringBytes: 0,
+      subscribers: [],
+    })
+  })
+
+  it('counts published and refused events, warnings, evictions and resyncs', async () => {
+    const bus = busWith(0, { ringSize: 2, maxQueued: 1, maxRingBytes: 1000, startAfterId: 10 })
+    bus.subscribe()
+    for (let i = 0; i < 3; i++) publishBytes(bus, 60)
+    bus.publish({ type: '' })
+    bus.publish({ type: 'a', data: 1n })
+    await framesOf(bus.subscribe({ lastEventId: 0 }))
+    await framesOf(bus.subscribe({ lastEventId: 99 }))
+    await framesOf(bus.subscribe({ lastEventId: 13 }))
+    expect(bus.stats()).toMatchObject({
+      published: 3,
+      rejected: 2,
+      evicted: 1,
+      warned: 1,
+      resyncs: 2,
+      lastEventId: 13,
+      earliestAvailableId: 12,
+      ringEvents: 2,
+      ringBytes: 120,
+    })
+  })
+
+  it('shows each subscriber', async () => {
+    const bus = busWith(3, { maxQueuedBytes: 10_000 })
+    const live = bus.subscribe({ maxQueued: 7 })
+    const replaying = bus.subscribe({ lastEventId: 1 })
+    const size = publishBytes(bus, 100) && 100
+    expect(bus.stats().subscribers).toEqual([
+      { queued: 1, queuedBytes: size, maxQueued: 7, lastDeliveredId: 3, replaying: false },
+      { queued: 1, queuedBytes: size, maxQueued: 256, lastDeliveredId: 1, replaying: true },
+    ])
+    await take(live, 1)
+    await take(replaying, 3)
+    expect(bus.stats().subscribers).toEqual([
+      { queued: 0, queuedBytes: 0, maxQueued: 7, lastDeliveredId: 4, replaying: false },
+      { queued: 1, queuedBytes: size, maxQueued: 256, lastDeliveredId: 3, replaying: false },
+    ])
+  })
+
+  it('shows as replaying who has not read the replay to its end', async () => {
+    const bus = busWith(2)
+    const subscription = bus.subscribe({ lastEventId: 0 })
+    const replaying = () => bus.stats().subscribers[0]?.replaying
+    expect(replaying()).toBe(true)
+    await take(subscription, 1)
+    expect(replaying()).toBe(true)
+    await take(subscription, 2)
+    expect(replaying()).toBe(false)
+  })
+
+  it('is a snapshot: it does not change afterwards, and changing it changes nothing', () => {
+    const bus = busWith(1)
+    const before = bus.stats()
+    publish(bus, 1)
+    bus.subscribe()
+    expect(before).toMatchObject({ published: 1, lastEventId: 1, subscribers: [] })
+    Object.assign(before, { published: 99 })
+    expect(bus.stats().published).toBe(2)
+  })
+
+  it('has just these keys', () => {
+    const bus = busWith(0)
+    bus.subscribe()
+    const { subscribers, ...rest } = bus.stats()
+    expect(Object.keys(rest).sort()).toEqual([
+      'earliestAvailableId',
+      'evicted',
+      'lastEventId',
+      'published',
+      'rejected',
+      'resyncs',
+      'ringBytes',
+      'ringEvents',
+      'warned',
+    ])
+    expect(Object.keys(subscribers[0] ?? {}).sort()).toEqual([
+      'lastDeliveredId',
+      'maxQueued',
+      'queued',
+      'queuedBytes',
+      'replaying',
+    ])
+  })
+
+  it('goes on after the end', () => {
+    const bus = new EventBus({ epoch: EPOCH })
+    publish(bus, 2)
+    bus.close()
+    expect(bus.stats()).toMatchObject({ published: 2, lastEventId: 2 })
+  })
+})
