@@ -1,0 +1,105 @@
+/** Backlog over the last minute, a line per subscriber, against the cap and the two marks of the warning. */
+const WINDOW_MS = 60_000
+const HEIGHT = 172
+const PAD = { top: 18, right: 26, bottom: 20, left: 2 }
+const COLOURS = 6
+const SVG = 'http://www.w3.org/2000/svg'
+
+function shape(name, attributes, text) {
+  const made = document.createElementNS(SVG, name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
+  if (text !== undefined) made.textContent = text
+  return made
+}
+
+/** `{ sample(subscribers, maxQueued) }`; each call adds one point in time and draws. */
+export function createChart(svg) {
+  /** name → `{ colour, points: [{ at, queued, evicted, held }] }`, oldest first. */
+  const lines = new Map()
+  let drawn = 0
+
+  function sample(subscribers, maxQueued) {
+    const now = performance.now()
+    for (const { name, you, queued, evicted } of subscribers) {
+      let line = lines.get(name)
+      if (line === undefined) {
+        line = { colour: you ? 0 : 1 + (drawn++ % (COLOURS - 1)), points: [] }
+        lines.set(name, line)
+      }
+      line.points.push({ at: now, queued, evicted })
+    }
+    for (const [name, line] of lines) {
+      line.points = line.points.filter(({ at }) => at > now - WINDOW_MS - 1000)
+      if (line.points.length === 0) lines.delete(name)
+    }
+    draw(now, maxQueued)
+  }
+
+  function draw(now, maxQueued) {
+    const width = svg.clientWidth
+    if (width === 0) return
+    svg.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`)
+    const inner = { width: width - PAD.left - PAD.right, height: HEIGHT - PAD.top - PAD.bottom }
+    const x = (at) => PAD.left + inner.width * (1 - (now - at) / WINDOW_MS)
+    const y = (queued) => PAD.top + inner.height * (1 - queued / maxQueued)
+    svg.replaceChildren(
+      ...scale(maxQueued, x, y, now, PAD.left + inner.width),
+      ...[...lines.values()].flatMap((line) => curve(line, x, y)),
+    )
+  }
+
+  return { sample, colourOf: (name) => lines.get(name)?.colour ?? 0 }
+}
+
+function scale(maxQueued, x, y, now, right) {
+  const levels = [
+    ['cap', maxQueued, 'cap: evicted'],
+    ['warn', 0.75 * maxQueued, '75 %: warned'],
+    ['rearm', 0.375 * maxQueued, '37.5 %: re-armed'],
+    ['zero', 0, ''],
+  ]
+  const across = levels.flatMap(([name, level, label]) => [
+    shape('line', { class: `level ${name}`, x1: PAD.left, x2: right, y1: y(level), y2: y(level) }),
+    shape('text', { class: `label ${name}`, x: PAD.left + 2, y: y(level) - 4 }, label),
+    shape('text', { class: `label ${name}`, x: right + 6, y: y(level) + 4 }, String(level)),
+  ])
+  const ago = [60, 45, 30, 15].map((seconds) =>
+    shape(
+      'text',
+      {
+        class: 'label time',
+        x: x(now - seconds * 1000),
+        y: HEIGHT - 5,
+        'text-anchor': seconds === 60 ? 'start' : 'middle',
+      },
+      `−${seconds} s`,
+    ),
+  )
+  return [
+    ...across,
+    ...ago,
+    shape('text', { class: 'label time', x: right, y: HEIGHT - 5, 'text-anchor': 'end' }, 'now'),
+  ]
+}
+
+/** A gap in the samples is a gap in the line: the subscriber was not connected. */
+function curve({ colour, points }, x, y) {
+  const drawn = []
+  let path = ''
+  let before
+  for (const point of points) {
+    const joined = before !== undefined && point.at - before.at < 1000 && !(before.evicted && !point.evicted)
+    path += `${joined ? 'L' : 'M'}${x(point.at).toFixed(1)} ${y(point.queued).toFixed(1)}`
+    if (point.evicted && joined && !before.evicted) drawn.push(cross(x(point.at), y(point.queued)))
+    before = point
+  }
+  return [shape('path', { class: `curve series-${colour}`, d: path }), ...drawn]
+}
+
+function cross(x, y) {
+  const arm = 4
+  return shape('path', {
+    class: 'cross',
+    d: `M${x - arm} ${y - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`,
+  })
+}

@@ -1,0 +1,79 @@
+/**
+ * `npm start`: installs and builds where that is due, then serves the demo.
+ *
+ * Nothing but Node is imported before the set-up is done, so a fresh clone needs no step before this one. The
+ * commands of the set-up get no standard input: what is piped in are the events.
+ */
+import { spawn } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+
+/** Milliseconds of the last change; 0 where nothing is there, so that it is older than anything. */
+const changedAt = (path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+function newestIn(folder) {
+  const inside = readdirSync(join(root, folder), { withFileTypes: true })
+  return Math.max(
+    0,
+    ...inside.map((entry) => {
+      const path = join(folder, entry.name)
+      return entry.isDirectory() ? newestIn(path) : changedAt(path)
+    }),
+  )
+}
+
+/** npm writes this file last, so a broken install is not taken for a whole one. */
+const installIsDue = () => changedAt('node_modules/.package-lock.json') < changedAt('package-lock.json')
+
+const buildIsDue = () => {
+  const built = Math.min(changedAt('dist/index.js'), changedAt('dist/node.js'))
+  return built < Math.max(newestIn('src'), changedAt('tsup.config.ts'), changedAt('tsconfig.json'))
+}
+
+/** The npm that started us, by this very Node; the one on the path where another tool did. */
+function npm(args) {
+  const own = process.env.npm_execpath
+  if (own?.includes('npm-cli')) return [process.execPath, [own, ...args], {}]
+  return ['npm', args, { shell: process.platform === 'win32' }]
+}
+
+/** Runs one command of the set-up; shows its output only when it fails. */
+async function step(what, args) {
+  process.stdout.write(`  ${what} (npm ${args.join(' ')}) … `)
+  const begun = performance.now()
+  const [command, all, options] = npm(args)
+  const child = spawn(command, all, { ...options, cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  const stop = () => {
+    child.kill()
+    process.exit(143)
+  }
+  process.once('SIGTERM', stop)
+  const output = []
+  child.stdout.on('data', (chunk) => output.push(chunk))
+  child.stderr.on('data', (chunk) => output.push(chunk))
+  const code = await new Promise((resolve) => {
+    child.once('error', (error) => {
+      output.push(Buffer.from(`${error.message}\n`))
+      resolve(1)
+    })
+    child.once('close', resolve)
+  })
+  process.removeListener('SIGTERM', stop)
+  if (code !== 0) {
+    process.stdout.write('failed\n\n')
+    process.stderr.write(Buffer.concat(output))
+    process.exit(1)
+  }
+  process.stdout.write(`${((performance.now() - begun) / 1000).toFixed(1)} s\n`)
+}
+
+process.stdout.write('\n  resumable-bus, live\n\n')
+// The build needs the development dependencies, which NODE_ENV=production would leave out.
+if (installIsDue()) await step('installing', ['ci', '--include=dev'])
+if (buildIsDue()) await step('building', ['run', 'build'])
+
+const { main } = await import('./server.mjs')
+await main()
