@@ -140,8 +140,7 @@ describe('the set-up before it', () => {
         process.exit(2)
       }`,
     )
-    const calls = () =>
-      import('node:fs').then(({ readFileSync }) => readFileSync(join(folder, 'npm-calls'), 'utf8'))
+    const calls = () => readFileSync(join(folder, 'npm-calls'), 'utf8')
     return { start: join(folder, 'examples', 'live', 'start.mjs'), env: { npm_execpath: npm }, calls }
   }
 

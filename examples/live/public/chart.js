@@ -42,45 +42,47 @@ export function createChart(svg) {
     const inner = { width: width - PAD.left - PAD.right, height: HEIGHT - PAD.top - PAD.bottom }
     const x = (at) => PAD.left + inner.width * (1 - (now - at) / WINDOW_MS)
     const y = (queued) => PAD.top + inner.height * (1 - queued / maxQueued)
+    const right = PAD.left + inner.width
     svg.replaceChildren(
-      ...scale(maxQueued, x, y, now, PAD.left + inner.width),
+      ...levels(maxQueued, y, right),
       ...[...lines.values()].flatMap((line) => curve(line, x, y)),
+      ...labels(maxQueued, y, right),
+      ...times(x, now, right),
     )
   }
 
   return { sample, colourOf: (name) => lines.get(name)?.colour ?? 0 }
 }
 
-function scale(maxQueued, x, y, now, right) {
-  const levels = [
-    ['cap', maxQueued, 'cap: evicted'],
-    ['warn', 0.75 * maxQueued, '75 %: warned'],
-    ['rearm', 0.375 * maxQueued, '37.5 %: re-armed'],
-    ['zero', 0, ''],
-  ]
-  const across = levels.flatMap(([name, level, label]) => [
-    shape('line', { class: `level ${name}`, x1: PAD.left, x2: right, y1: y(level), y2: y(level) }),
-    shape('text', { class: `label ${name}`, x: PAD.left + 2, y: y(level) - 4 }, label),
-    shape('text', { class: `label ${name}`, x: right + 6, y: y(level) + 4 }, String(level)),
-  ])
-  const ago = [60, 45, 30, 15].map((seconds) =>
-    shape(
-      'text',
-      {
-        class: 'label time',
-        x: x(now - seconds * 1000),
-        y: HEIGHT - 5,
-        'text-anchor': seconds === 60 ? 'start' : 'middle',
-      },
-      `−${seconds} s`,
-    ),
-  )
-  return [
-    ...across,
-    ...ago,
-    shape('text', { class: 'label time', x: right, y: HEIGHT - 5, 'text-anchor': 'end' }, 'now'),
-  ]
-}
+const LEVELS = [
+  ['cap', 1, 'cap: evicted'],
+  ['warn', 0.75, '75 %: warned'],
+  ['rearm', 0.375, '37.5 %: re-armed'],
+  ['zero', 0, ''],
+]
+
+const levels = (maxQueued, y, right) =>
+  LEVELS.map(([name, share]) => {
+    const at = y(share * maxQueued)
+    return shape('line', { class: `level ${name}`, x1: PAD.left, x2: right, y1: at, y2: at })
+  })
+
+const labels = (maxQueued, y, right) =>
+  LEVELS.flatMap(([name, share, text]) => {
+    const at = y(share * maxQueued)
+    return [
+      shape('text', { class: `label ${name}`, x: PAD.left + 2, y: at - 4 }, text),
+      shape('text', { class: `label ${name}`, x: right + 6, y: at + 4 }, String(share * maxQueued)),
+    ]
+  })
+
+const times = (x, now, right) =>
+  [60, 45, 30, 15, 0].map((seconds) => {
+    const anchor = seconds === 60 ? 'start' : seconds === 0 ? 'end' : 'middle'
+    const at = seconds === 0 ? right : x(now - seconds * 1000)
+    const text = seconds === 0 ? 'now' : `−${seconds} s`
+    return shape('text', { class: 'label', x: at, y: HEIGHT - 5, 'text-anchor': anchor }, text)
+  })
 
 /** A gap in the samples is a gap in the line: the subscriber was not connected. */
 function curve({ colour, points }, x, y) {

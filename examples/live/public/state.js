@@ -19,7 +19,8 @@ export function stateOf({ phase, cursor }, stats) {
     if (!stats?.away || cursor === undefined) {
       return say('lost', 'Reconnecting', 'The browser waits a moment and sends its cursor.')
     }
-    const left = Math.max(0, parts(cursor).id + 2 - stats.bus.earliestAvailableId)
+    const { ringSize, lastEventId } = stats.bus
+    const left = Math.max(0, parts(cursor).id + ringSize + 1 - lastEventId)
     return say('away', 'Staying away', `${counted(left, 'more event')} until the ring has passed the cursor.`)
   }
   const you = stats?.subscribers.find((subscriber) => subscriber.you)
