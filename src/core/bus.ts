@@ -6,35 +6,37 @@
  * subscriber whose backlog is full is warned, then evicted with a cursor to go on from; nobody else waits for it.
  */
 
-import { checkDrain } from '../internal/check.ts'
+import { drains } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
-import { keptOf } from '../internal/kept.ts'
+import { sizeOf } from '../internal/kept.ts'
 import type { CloseOptions, SubscribeOptions, Subscription } from './bus-like.ts'
 import type { BusStats } from './diagnostics.ts'
-import { draftOf, Rejection, sealDraft } from './draft.ts'
+import { draftOf, Rejection } from './draft.ts'
 import { SubscriberLimitExceededError } from './errors.ts'
-import type { AnyEvents, BusEvent, EventMap, EventOf, Frame, PublishInput } from './event.ts'
+import {
+  type AnyEvents,
+  type BusEvent,
+  controlFrame,
+  type EventMap,
+  type EventOf,
+  type Frame,
+  type PublishInput,
+} from './event.ts'
 import { Hub } from './hub.ts'
 import { EventLog } from './log.ts'
 import {
-  type CheckedSubscribeOptions,
+  type CheckedBusOptions,
   checkBusOptions,
   checkSubscribeOptions,
   type EventBusOptions,
-  type SubscriberCaps,
 } from './options.ts'
-import { judgeCursor, Replay } from './replay.ts'
+import { type Replay, replayOf } from './replay.ts'
 import { BusSubscription, type SubscriptionPlan } from './subscription.ts'
 
-const MAX_RING_SIZE = 1_000_000
-
 export class EventBus<Events extends EventMap<Events> = AnyEvents> {
-  readonly #epoch: string
+  readonly #options: CheckedBusOptions
   readonly #log: EventLog
   readonly #hub: Hub
-  readonly #caps: SubscriberCaps & { readonly maxSubscribers: number }
-  /** A byte cap is set: the JSON of an event is made and measured as it is published. */
-  readonly #measured: boolean
   #published = 0
   #rejected = 0
   #ended = false
@@ -42,18 +44,14 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
 
   /** Throws `TypeError` or `RangeError` naming the option. */
   constructor(options: EventBusOptions = {}) {
-    const checked = checkBusOptions(options)
-    const { epoch, ringSize, maxRingBytes, startAfterId } = checked
-    this.#epoch = epoch
-    this.#caps = checked
-    this.#measured = Math.min(maxRingBytes, checked.maxQueuedBytes) < Infinity
-    this.#log = new EventLog(Math.min(ringSize, MAX_RING_SIZE), maxRingBytes, startAfterId)
-    this.#hub = new Hub(checked.onDiagnostic)
+    this.#options = checkBusOptions(options)
+    this.#log = new EventLog(this.#options)
+    this.#hub = new Hub(this.#options.onDiagnostic)
   }
 
   /** Which incarnation of the ids this is: a cursor of another epoch cannot be resumed. */
   get epoch(): string {
-    return this.#epoch
+    return this.#options.epoch
   }
 
   /** The id of the last event; `startAfterId` on a fresh bus. */
@@ -89,15 +87,16 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
    */
   publish(input: PublishInput<Events>): EventOf<Events> | undefined {
     if (this.#ended) return undefined
-    const measured = this.#measured
+    const { measured } = this.#options
     const draft = draftOf(input, measured)
     // Getters and `toJSON` ran just now, and may have ended the bus.
     if (this.#ended) return undefined
     if (draft instanceof Rejection) return this.#reject(draft)
     const id = this.#log.lastId + 1
     if (id > Number.MAX_SAFE_INTEGER) return this.#reject(new Rejection('ids_exhausted', draft.type))
-    const event = sealDraft(draft, id, measured)
-    const bytes = measured ? keptOf(event).bytes : 0
+    draft.id = id
+    const event = Object.freeze(draft) as BusEvent
+    const bytes = measured ? sizeOf(event) : 0
     this.#published++
     this.#log.append(event, bytes)
     this.#hub.deliver(event, bytes)
@@ -112,15 +111,22 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
    * `from`. Throws `SubscriberLimitExceededError` at `maxSubscribers`, and `TypeError` or `RangeError` naming a bad option.
    */
   subscribe(options: SubscribeOptions<Events> = {}): Subscription<Frame<Events>> {
-    const checked = checkSubscribeOptions(options as SubscribeOptions, this.#caps, this.#measured)
-    const { signal, filter } = checked
-    const replays = checked.lastEventId !== undefined || checked.last !== undefined
+    const checked = checkSubscribeOptions(options as SubscribeOptions, this.#options)
+    const { lastEventId, last, signal, filter } = checked
+    const replays = lastEventId !== undefined || last !== undefined
     const over = this.#closed || signal?.aborted || (this.#ended && !replays)
     if (!this.#ended && !over) this.#admit()
+    const head = this.#log.lastId
     const passes = filter && ((event: BusEvent) => this.#hub.ask(filter, event))
-    const plan = { ...checked, ...this.#startOf(checked), head: this.#log.lastId, passes }
-    const replay = replays && !over ? this.#replay(plan) : undefined
-    const subscription = new BusSubscription(this.#hub, plan, replay)
+    const start = lastEventId ?? Math.max(head - (last ?? 0), this.earliestAvailableId - 1)
+    // An epoch says something of a cursor only.
+    const epoch = (lastEventId === undefined ? undefined : checked.epoch) ?? this.epoch
+    const plan = { ...checked, epoch, head, start, passes }
+    const subscription = new BusSubscription(
+      this.#hub,
+      plan,
+      replays && !over ? this.#replay(plan) : undefined,
+    )
     if (this.#ended || over) subscription.close({ drain: !over })
     return subscription as Subscription<Frame<Events>>
   }
@@ -132,28 +138,24 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#hub.finish()
+    this.#hub.finish(true)
   }
 
   /** Everything is over, also on a bus that ended; what is queued may still be read, or with `drain: false` is dropped. */
   close(options: CloseOptions = {}): void {
-    const drain = checkDrain(options)
+    const drain = drains(options)
     this.#ended = this.#closed = true
-    if (drain) this.#hub.finish()
-    else this.#hub.discard()
+    this.#hub.finish(drain)
     this.#log.clear()
   }
 
   stats(): BusStats {
-    const { client_evicted, slow_client_warning, state_resync_required } = this.#hub.announced
     return {
+      ...this.#hub.counts,
       published: this.#published,
       rejected: this.#rejected,
-      evicted: client_evicted,
-      warned: slow_client_warning,
-      resyncs: state_resync_required,
-      lastEventId: this.#log.lastId,
-      earliestAvailableId: this.#log.earliestId,
+      lastEventId: this.lastEventId,
+      earliestAvailableId: this.earliestAvailableId,
       ringEvents: this.#log.size,
       ringBytes: this.#log.bytes,
       subscribers: Array.from(this.#hub.subscribers, (subscriber) => subscriber.stats),
@@ -165,26 +167,34 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     this.close({ drain: false })
   }
 
-  #reject({ reason, eventType }: Rejection): undefined {
+  #reject(rejection: Rejection): undefined {
     this.#rejected++
-    this.#hub.report({ type: 'event_rejected', reason, ...(eventType !== undefined && { eventType }) })
+    this.#hub.report({ ...rejection })
   }
 
   #admit(): void {
-    const limit = this.#caps.maxSubscribers
-    if (this.#hub.subscribers.size < limit) return
+    const { maxSubscribers: limit } = this.#options
+    if (this.subscriberCount < limit) return
     this.#hub.report({ type: 'subscriber_rejected', limit })
     throw new SubscriberLimitExceededError(limit)
   }
 
-  #startOf({ lastEventId, epoch = this.#epoch, last = 0 }: CheckedSubscribeOptions) {
-    if (lastEventId !== undefined) return { start: lastEventId, epoch }
-    return { start: Math.max(this.#log.lastId - last, this.#log.earliestId - 1), epoch: this.#epoch }
-  }
-
+  /** The replay behind a cursor, told of what is gone where the cursor cannot be resumed without loss. */
   #replay({ start, epoch, passes }: SubscriptionPlan): Replay {
-    const resync = judgeCursor(start, epoch, this.#log, this.#epoch)
-    if (resync !== undefined) this.#hub.announce(resync)
-    return new Replay(this.#log, start, resync, passes)
+    const mismatch = epoch !== this.epoch
+    const reset = mismatch || start > this.lastEventId
+    // Judged by the watermark: an empty log says nothing about what has left it.
+    const gone = reset || start + 1 < this.earliestAvailableId
+    const resync = gone
+      ? controlFrame('state_resync_required', {
+          reason: reset ? 'epoch_reset' : 'ring_evicted',
+          lastDeliveredId: start,
+          earliestAvailableId: this.earliestAvailableId,
+          epoch: this.epoch,
+          ...(mismatch && { detail: 'epoch_mismatch' }),
+        })
+      : undefined
+    if (resync) this.#hub.announce('resyncs', resync)
+    return replayOf(this.#log, start, resync, passes)
   }
 }

@@ -2,11 +2,14 @@ import type { ClientEvicted, SlowClientWarning, StateResyncRequired } from './ev
 
 /** Why `publish` refused an input. */
 export type RejectionReason =
-  | 'not_an_object'
+  /** No object, or a getter threw. */
+  | 'invalid_input'
+  /** Not a non-empty string, or with CR, LF or NUL. */
   | 'invalid_type'
   | 'reserved_type'
-  | 'input_threw'
+  /** With a byte cap: JSON cannot carry it. */
   | 'not_serialisable'
+  /** The next id would be past `Number.MAX_SAFE_INTEGER`. */
   | 'ids_exhausted'
 
 /** What happened on a bus, for logs and metrics. Handed to `onDiagnostic` after the fan-out that caused it. */

@@ -5,7 +5,7 @@ export class SubscriberLimitExceededError extends Error {
   readonly limit: number
 
   constructor(limit: number) {
-    super(`the bus has its maximum of ${limit} subscribers (maxSubscribers)`)
+    super(`no more than ${limit} subscribers`)
     this.name = 'SubscriberLimitExceededError'
     this.limit = limit
   }

@@ -6,7 +6,7 @@
  * it stood, and a chunk. Chunks linked to their successors would let it pin everything published since.
  */
 
-import { keptOf } from '../internal/kept.ts'
+import { sizeOf } from '../internal/kept.ts'
 import type { BusEvent } from './event.ts'
 
 export interface Chunk {
@@ -17,24 +17,24 @@ export interface Chunk {
   readonly generation: number
 }
 
+export interface LogOptions {
+  readonly ringSize: number
+  readonly maxRingBytes: number
+  readonly startAfterId: number
+}
+
 export class EventLog {
   readonly #ringSize: number
   readonly #maxBytes: number
-  // The square root balances the two copies that follow a reader's visit: of the spine, and of the oldest chunk.
-  readonly #chunkSize: number
-  // A reader pins whole chunks, so the one that is open while it stalls must not fill with any number of bytes.
-  readonly #chunkBytes: number
   #spine: readonly Chunk[] = []
   #generation = 0
   #earliestId: number
   #lastId: number
   #bytes = 0
 
-  constructor(ringSize: number, maxBytes: number, startAfterId: number) {
+  constructor({ ringSize, maxRingBytes, startAfterId }: LogOptions) {
     this.#ringSize = ringSize
-    this.#maxBytes = maxBytes
-    this.#chunkSize = Math.ceil(Math.sqrt(ringSize))
-    this.#chunkBytes = maxBytes / 16
+    this.#maxBytes = maxRingBytes
     this.#lastId = startAfterId
     this.#earliestId = startAfterId + 1
   }
@@ -84,11 +84,15 @@ export class EventLog {
     return this.#spine
   }
 
-  #openChunk(id: number): Chunk {
+  /**
+   * The chunk that takes the next event. The square root balances the two copies that follow a reader's visit: of the
+   * spine, and of the oldest chunk. Bytes seal a chunk too, since a reader that stalls pins it as it fills.
+   */
+  #openChunk(firstId: number): Chunk {
     const last = this.#spine[this.#spine.length - 1]
-    if (last !== undefined && last.events.length < this.#chunkSize && last.bytes < this.#chunkBytes)
+    if (last && last.events.length < Math.sqrt(this.#ringSize) && last.bytes * 16 < this.#maxBytes)
       return last
-    const chunk = { firstId: id, events: [], bytes: 0, generation: this.#generation }
+    const chunk = { firstId, events: [], bytes: 0, generation: this.#generation }
     this.#spine = [...this.#spine, chunk]
     return chunk
   }
@@ -101,7 +105,7 @@ export class EventLog {
       this.#spine = [oldest, ...this.#spine.slice(1)]
     }
     const at = this.#earliestId++ - oldest.firstId
-    if (this.#bytes > 0) this.#bytes -= keptOf(oldest.events[at] as BusEvent).bytes
+    if (this.#bytes > 0) this.#bytes -= sizeOf(oldest.events[at] as BusEvent)
     oldest.events[at] = undefined
     if (at === oldest.events.length - 1) this.#spine = this.#spine.slice(1)
   }

@@ -1,9 +1,8 @@
 /** The options of a bus and of its subscribers: checked at the door, every default filled in. */
 
-import { checkInteger, checkOptional, checkType, outOfRange, wrongType } from '../internal/check.ts'
+import { check, option, wrongType } from '../internal/check.ts'
 import type { SubscribeOptions } from './bus-like.ts'
 import type { Diagnostic } from './diagnostics.ts'
-import type { BusEvent } from './event.ts'
 
 export interface EventBusOptions {
   /** Events retained for replay, default 8000; more than 1,000,000 is lowered to that; 0 keeps none. */
@@ -24,83 +23,72 @@ export interface EventBusOptions {
   onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined
 }
 
-const EPOCH = /^[\w-]{1,64}$/
-
-/** The caps among the options, each with its default where it is left out. */
-function checkCaps<Caps extends Record<string, number>>(options: object, defaults: Caps, min = 1): Caps {
-  const caps: Record<string, number> = {}
-  for (const [name, cap] of Object.entries(defaults)) {
-    const value = (options as Record<string, unknown>)[name]
-    caps[name] = value === undefined ? cap : checkInteger(name, value, min)
-  }
-  return caps as Caps
-}
-
-/** Throws `TypeError` or `RangeError` naming the option. */
-export function checkBusOptions(options: EventBusOptions) {
-  const { epoch = freshEpoch(), startAfterId = 0, onDiagnostic } = checkType('options', options, 'object')
-  if (!EPOCH.test(checkType('epoch', epoch, 'string'))) {
-    throw outOfRange('epoch', '1 to 64 of A-Z a-z 0-9 _ -', epoch)
-  }
-  return {
-    ...checkCaps(options, { ringSize: 8000 }, 0),
-    ...checkCaps(options, {
-      maxRingBytes: Infinity,
-      maxSubscribers: 4096,
-      maxQueued: 256,
-      maxQueuedBytes: Infinity,
-    }),
-    epoch,
-    startAfterId: checkInteger('startAfterId', startAfterId, 0, Number.MAX_SAFE_INTEGER),
-    onDiagnostic: checkOptional('onDiagnostic', onDiagnostic, 'function'),
-  }
-}
-
 /** The caps that a subscriber has unless it asks for its own. */
 export interface SubscriberCaps {
   readonly maxQueued: number
   readonly maxQueuedBytes: number
+  /** Every event is measured; only then can a subscriber cap bytes. */
+  readonly measured: boolean
 }
 
+export type CheckedBusOptions = ReturnType<typeof checkBusOptions>
 export type CheckedSubscribeOptions = ReturnType<typeof checkSubscribeOptions>
 
-/**
- * Throws `TypeError` or `RangeError` naming the option. Only on a bus that measures every event can a subscriber cap bytes.
- */
-export function checkSubscribeOptions(options: SubscribeOptions, caps: SubscriberCaps, measured: boolean) {
-  const { lastEventId, epoch, from, signal, filter, warnings = true } = checkType('options', options, 'object')
-  const { maxQueued, maxQueuedBytes } = checkCaps(options, { maxQueued: caps.maxQueued, maxQueuedBytes: caps.maxQueuedBytes })
-  if (lastEventId !== undefined) {
-    checkInteger('lastEventId', lastEventId, 0, Number.MAX_SAFE_INTEGER)
-    if (from !== undefined) throw new TypeError('from must not be given together with lastEventId')
+const MAX_RING_SIZE = 1_000_000
+const EPOCH = /^[\w-]{1,64}$/
+
+/** Throws `TypeError` or `RangeError` naming the option. */
+export function checkBusOptions(options: EventBusOptions) {
+  check('options', options, 'object')
+  const epoch = option(options, 'epoch', 'string', undefined) ?? freshEpoch()
+  if (!EPOCH.test(epoch)) throw new RangeError(`epoch must match ${EPOCH}`)
+  const maxRingBytes = option(options, 'maxRingBytes', 'number', Infinity)
+  const maxQueuedBytes = option(options, 'maxQueuedBytes', 'number', Infinity)
+  return {
+    epoch,
+    ringSize: Math.min(option(options, 'ringSize', 'number', 8000, 0), MAX_RING_SIZE),
+    maxRingBytes,
+    maxSubscribers: option(options, 'maxSubscribers', 'number', 4096),
+    maxQueued: option(options, 'maxQueued', 'number', 256),
+    maxQueuedBytes,
+    measured: Math.min(maxRingBytes, maxQueuedBytes) < Infinity,
+    startAfterId: option(options, 'startAfterId', 'number', 0, 0, Number.MAX_SAFE_INTEGER),
+    onDiagnostic: option(options, 'onDiagnostic', 'function', undefined),
   }
-  if (maxQueuedBytes < Infinity && !measured) {
-    throw new RangeError('maxQueuedBytes needs a bus with maxRingBytes or maxQueuedBytes')
+}
+
+/** Throws `TypeError` or `RangeError` naming the option. */
+export function checkSubscribeOptions(options: SubscribeOptions, caps: SubscriberCaps) {
+  const { from, signal } = check('options', options, 'object')
+  const lastEventId = option(options, 'lastEventId', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
+  const maxQueuedBytes = option(options, 'maxQueuedBytes', 'number', caps.maxQueuedBytes)
+  if (from !== undefined && lastEventId !== undefined) {
+    throw wrongType('from', 'left out beside lastEventId', from)
+  }
+  if (maxQueuedBytes < Infinity && !caps.measured) {
+    throw new RangeError('maxQueuedBytes needs a bus with a byte cap')
   }
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
     throw wrongType('signal', 'an AbortSignal', signal)
   }
   return {
     lastEventId,
-    epoch: checkOptional('epoch', epoch, 'string'),
+    epoch: option(options, 'epoch', 'string', undefined),
     /** How many of the retained events `from` asks for. */
-    last: checkFrom(from),
+    last: from === undefined ? undefined : countOf(from),
     signal,
-    maxQueued,
+    maxQueued: option(options, 'maxQueued', 'number', caps.maxQueued),
     maxQueuedBytes,
-    filter: checkOptional('filter', filter, 'function') as ((event: BusEvent) => boolean) | undefined,
-    warnings: checkType('warnings', warnings, 'boolean'),
+    filter: option(options, 'filter', 'function', undefined),
+    warnings: option(options, 'warnings', 'boolean', true),
   }
 }
 
-function checkFrom(from: SubscribeOptions['from']): number | undefined {
-  if (from === undefined) return undefined
-  if (from === 'earliest') return Infinity
-  if (typeof from === 'string') throw outOfRange('from', "'earliest' or { last: n }", from)
-  return checkInteger('from.last', checkType('from', from, 'object').last, 0)
+function countOf(from: NonNullable<SubscribeOptions['from']>): number {
+  return from === 'earliest' ? Infinity : check('from.last', check('from', from, 'object').last, 'number', 0)
 }
 
 /** 64 random bits. `getRandomValues`, since `randomUUID` is missing on plain-http pages. */
 function freshEpoch(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join('')
+  return (crypto.getRandomValues(new BigUint64Array(1))[0] as bigint).toString(36)
 }

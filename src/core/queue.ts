@@ -6,7 +6,7 @@
  * value at once, so what it takes is never part of the backlog. Overlapping reads are answered first come, first served.
  */
 
-import { checkDrain, checkInteger, checkType, wrongType } from '../internal/check.ts'
+import { check, drains, option, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 
 export interface BoundedAsyncQueueOptions {
@@ -21,11 +21,8 @@ const FORCED = -1
 const RUN = -2
 
 const NOTHING = Symbol()
-const NO_SLOTS: never[] = []
-const FIRST_CAPACITY = 8
-// A ring that one excursion made larger than this is given back when it has been drained.
-const KEPT_CAPACITY = 256
 const BATCH_LIMIT = 256
+const SPARE_SLOTS = 64
 
 type Result<T> = IteratorResult<T, undefined>
 
@@ -36,31 +33,24 @@ interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-function done(value?: unknown): Promise<Result<never>> {
-  return Promise.resolve({ value: value as undefined, done: true })
-}
-
 export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   readonly #maxSize: number
   readonly #maxBytes: number
-  // One power-of-two ring in two arrays: an entry object each would cost 40 bytes more.
-  #values: unknown[] = NO_SLOTS
-  #marks: number[] = NO_SLOTS
+  // Entries and their marks by turns: an object for each entry would be a third memory access and 40 bytes.
+  #slots: unknown[] = []
   #head = 0
-  #length = 0
   #size = 0
   #bytes = 0
   #closed = false
   #pulling = false
-  #failure: { error: unknown } | undefined
+  #failure: { readonly error: unknown } | undefined
   // A set keeps the order of arrival, and gives its oldest up in O(1) however many overlap.
   readonly #waiters = new Set<Waiter>()
 
   /** Throws `TypeError` or `RangeError` naming the option. */
   constructor(options: BoundedAsyncQueueOptions) {
-    const { maxSize, maxBytes = Infinity } = checkType('options', options, 'object')
-    this.#maxSize = checkInteger('maxSize', maxSize)
-    this.#maxBytes = checkInteger('maxBytes', maxBytes)
+    this.#maxSize = check('maxSize', check('options', options, 'object').maxSize, 'number')
+    this.#maxBytes = option(options, 'maxBytes', 'number', Infinity)
   }
 
   /** Live entries that are not read yet. */
@@ -83,8 +73,8 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
    */
   push(value: T, bytes = 0): boolean {
     const weight = bytes > 0 && bytes < Infinity ? bytes : 0
-    const fits = this.#size < this.#maxSize && (this.#size === 0 || this.#bytes + weight <= this.#maxBytes)
-    if (this.#closed || !fits) return false
+    const full = this.#size >= this.#maxSize || (this.#size > 0 && this.#bytes + weight > this.#maxBytes)
+    if (full || this.#closed) return false
     this.#size++
     this.#bytes += weight
     this.#append(value, weight)
@@ -93,7 +83,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** Appends an entry that never counts, wherever it stands. Nothing happens on a closed queue. */
   forcePush(value: T): void {
-    if (!this.#closed) this.#append(value, FORCED)
+    this.#append(value, FORCED)
   }
 
   /**
@@ -102,21 +92,20 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
    * `return`. Throws `TypeError` when `values` cannot be iterated. Nothing happens on a closed queue.
    */
   forcePushAll(values: Iterable<T>): void {
-    if (typeof values?.[Symbol.iterator] !== 'function') throw wrongType('values', 'an iterable', values)
-    if (!this.#closed) this.#append(values[Symbol.iterator](), RUN)
+    if (typeof values?.[Symbol.iterator] !== 'function') throw wrongType('values', 'iterable', values)
+    this.#append(values[Symbol.iterator](), RUN)
   }
 
   /** Takes no more. What is queued stays readable, or, with `drain: false`, is dropped. Reads that wait end as done. */
   close(options: { drain?: boolean | undefined } = {}): void {
-    const drain = checkDrain(options)
+    if (!drains(options)) this.#drop()
     this.#closed = true
-    if (!drain) this.#drop()
     this.#serve()
   }
 
   /** The next entry without waiting, or undefined. Throws what a run throws. */
   tryNext(): T | undefined {
-    const value = this.#ready ? this.#take() : NOTHING
+    const value = this.#busy ? NOTHING : this.#take()
     return value === NOTHING ? undefined : value
   }
 
@@ -130,9 +119,9 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   /** Ends the queue: drops what is queued, ends every read that waits, and settles at once. */
-  return(value?: unknown): Promise<Result<T>> {
+  async return(value?: unknown): Promise<Result<T>> {
     this.close({ drain: false })
-    return done(value)
+    return { value: value as undefined, done: true }
   }
 
   [Symbol.asyncIterator](): this {
@@ -147,56 +136,41 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   protected handedOut(_value: T): void {}
 
   /** Whether what a closed queue still holds is not to be read any more; for subclasses. */
-  protected get abandoned(): boolean {
+  protected abandoned(): boolean {
     return false
   }
 
   /** The live entry that is to be read next, for subclasses. */
   protected firstLive(): T | undefined {
-    for (let i = 0; i < this.#length; i++) {
-      const at = (this.#head + i) & (this.#values.length - 1)
-      if ((this.#marks[at] as number) >= 0) return this.#values[at] as T
-    }
-    return undefined
+    const slots = this.#slots
+    let at = this.#head
+    while (at < slots.length && (slots[at + 1] as number) < 0) at += 2
+    return slots[at] as T | undefined
+  }
+
+  /** True where a read must wait its turn: behind others, or behind the run whose code made it. */
+  get #busy(): boolean {
+    return this.#pulling || this.#waiters.size > 0
   }
 
   #append(value: unknown, mark: number): void {
-    if (this.#length === this.#values.length) this.#grow()
-    const at = (this.#head + this.#length++) & (this.#values.length - 1)
-    this.#values[at] = value
-    this.#marks[at] = mark
+    if (this.#closed) return
+    this.#slots.push(value, mark)
     this.#serve()
   }
 
-  #grow(): void {
-    const head = this.#head
-    const turned = <V>(ring: V[]): V[] => [
-      ...ring.slice(head),
-      ...ring.slice(0, head),
-      ...Array(ring.length || FIRST_CAPACITY),
-    ]
-    this.#values = turned(this.#values)
-    this.#marks = turned(this.#marks)
-    this.#head = 0
-  }
-
-  /** False where a read must wait its turn: behind others, or behind the run whose code made it. */
-  get #ready(): boolean {
-    return this.#waiters.size === 0 && !this.#pulling
-  }
-
   #read<R>(take: () => R | typeof NOTHING): Promise<Result<R>> {
-    if (this.#ready) {
+    if (!this.#busy) {
       try {
         const value = take.call(this)
         if (value !== NOTHING) return Promise.resolve({ value, done: false })
       } catch (error) {
         return Promise.reject(error)
       }
-      if (this.#closed) return done()
     }
     return new Promise((resolve, reject) => {
       this.#waiters.add({ take, resolve, reject })
+      if (this.#closed) this.#serve()
     })
   }
 
@@ -217,20 +191,18 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   #take(): T | typeof NOTHING {
-    if (this.#closed && this.abandoned) this.close({ drain: false })
+    if (this.#closed && this.#slots.length > 0 && this.abandoned()) this.close({ drain: false })
     if (this.#failure !== undefined) {
       const { error } = this.#failure
       this.#failure = undefined
       throw error
     }
-    while (this.#length > 0) {
-      const mark = this.#marks[this.#head] as number
-      let value = this.#values[this.#head] as T | typeof NOTHING
-      if (mark === RUN) value = this.#pull(value as Iterator<T>)
-      else this.#shift(mark)
-      if (value === NOTHING) continue
-      this.handedOut(value)
-      return value
+    while (this.#head < this.#slots.length) {
+      const value = this.#slots[this.#head + 1] === RUN ? this.#pull() : this.#shift()
+      if (value !== NOTHING) {
+        this.handedOut(value)
+        return value
+      }
     }
     return NOTHING
   }
@@ -251,48 +223,53 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     return batch.length === 0 ? NOTHING : batch
   }
 
-  #shift(mark: number): void {
-    this.#values[this.#head] = undefined
-    this.#head = (this.#head + 1) & (this.#values.length - 1)
+  #shift(): T {
+    const slots = this.#slots
+    const value = slots[this.#head] as T
+    const mark = slots[this.#head + 1] as number
+    slots[this.#head] = undefined
+    this.#head += 2
     // Set, not subtracted, at the end: sums of fractions need not come back to 0.
     if (mark >= 0) this.#bytes = --this.#size === 0 ? 0 : this.#bytes - mark
-    if (--this.#length === 0 && this.#values.length > KEPT_CAPACITY) this.#drop()
+    // Copies no more slots than were freed since the last time, so a shift costs O(1) in the long run.
+    if (this.#head * 2 >= slots.length + SPARE_SLOTS) {
+      this.#slots = slots.slice(this.#head)
+      this.#head = 0
+    }
+    return value
   }
 
   /**
    * One entry of the run at the head, or nothing once it is over. A run is user code: it may read, push or close. Reads
    * that it makes wait, since they came later, and from a queue that it dropped nothing more comes.
    */
-  #pull(run: Iterator<T>): T | typeof NOTHING {
+  #pull(): T | typeof NOTHING {
+    const run = this.#slots[this.#head] as Iterator<T>
     let over: boolean | undefined = true
     this.#pulling = true
     try {
       const result = run.next()
       over = result.done
-      return over || this.#length === 0 ? NOTHING : (result.value as T)
+      return over || this.#slots.length === 0 ? NOTHING : (result.value as T)
     } finally {
       this.#pulling = false
-      if (over && this.#length > 0) this.#shift(RUN)
-      if (this.#waiters.size > 0) queueMicrotask(() => this.#serve())
+      if (over && this.#slots.length > 0) this.#shift()
+      if (this.#busy) queueMicrotask(() => this.#serve())
     }
   }
 
   #drop(): void {
-    const values = this.#values
-    const marks = this.#marks
-    this.#values = this.#marks = NO_SLOTS
-    this.#head = this.#length = this.#size = this.#bytes = 0
+    const dropped = this.#slots.slice(this.#head)
+    this.#slots = []
+    this.#head = this.#size = this.#bytes = 0
     this.#failure = undefined
-    for (const [at, run] of values.entries()) {
-      if (marks[at] === RUN) closeRun(run as Iterator<unknown> | undefined)
-    }
+    for (const run of dropped.filter((_, at) => dropped[at + 1] === RUN)) closeRun(run as Iterator<unknown>)
   }
 }
 
-/** A slot whose run is over holds undefined. */
-function closeRun(run: Iterator<unknown> | undefined): void {
+function closeRun(run: Iterator<unknown>): void {
   try {
-    run?.return?.()
+    run.return?.()
   } catch {
     // Nobody reads any more, so nobody is there to be told.
   }

@@ -4,81 +4,60 @@
  */
 
 import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from './event.ts'
-import type { Chunk, EventLog } from './log.ts'
+import type { EventLog } from './log.ts'
 
-/** Whether a cursor can be resumed without loss; if not, the frame that says so. */
-export function judgeCursor(
-  lastEventId: number,
-  cursorEpoch: string,
-  log: EventLog,
-  epoch: string,
-): StateResyncRequired | undefined {
-  const mismatch = cursorEpoch !== epoch
-  const reset = mismatch || lastEventId > log.lastId
-  // Judged by the watermark: an empty log says nothing about what has left it.
-  if (!reset && lastEventId + 1 >= log.earliestId) return undefined
-  return controlFrame('state_resync_required', {
-    reason: reset ? 'epoch_reset' : 'ring_evicted',
-    lastDeliveredId: lastEventId,
-    earliestAvailableId: log.earliestId,
-    epoch,
-    ...(mismatch && { detail: 'epoch_mismatch' }),
-  })
-}
-
-export class Replay implements Iterable<Frame> {
+export interface Replay {
   /** Everything up to here was read, filtered, or announced as gone. */
   position: number
   /** `replay_complete` was read, or nothing more is to be. */
-  done = false
-  readonly #resync: StateResyncRequired | undefined
-  readonly #passes: ((event: BusEvent) => boolean) | undefined
-  readonly #head: number
-  #spine: readonly Chunk[]
+  done: boolean
+  readonly frames: Iterable<Frame>
+}
 
-  constructor(
-    log: EventLog,
-    afterId: number,
-    resync: StateResyncRequired | undefined,
-    passes: ((event: BusEvent) => boolean) | undefined,
-  ) {
-    this.position = afterId
-    this.#resync = resync
-    this.#passes = passes
-    this.#head = log.lastId
-    // After an epoch reset the cursor says nothing about these ids: all that is retained comes.
-    this.#spine = log.read(resync === undefined ? afterId : 0)
-  }
+/** Takes the log as it is now: a replay is complete however slowly it is read and however far the log moves on. */
+export function replayOf(
+  log: EventLog,
+  position: number,
+  resync: StateResyncRequired | undefined,
+  passes: ((event: BusEvent) => boolean) | undefined,
+): Replay {
+  const head = log.lastId
+  // After an epoch reset the cursor says nothing about these ids: all that is retained comes.
+  let chunks = log.read(resync ? 0 : position)
+  const replay = { position, done: false, frames: frames() }
+  return replay
 
-  *[Symbol.iterator](): Generator<Frame, undefined> {
-    if (this.#resync !== undefined) {
-      this.position = this.#resync.data.earliestAvailableId - 1
-      yield this.#resync
+  function* frames(): Generator<Frame, undefined> {
+    if (resync) {
+      replay.position = resync.data.earliestAvailableId - 1
+      yield resync
     }
     let replayedCount = 0
     let lastReplayedEventId = 0
-    const spine = this.#spine
-    // The walk holds the log from here on, and lets go of it at its end.
-    this.#spine = []
-    for (const { firstId, events } of spine) {
-      for (let at = Math.max(0, this.position + 1 - firstId); at < events.length; at++) {
-        const event = events[at] as BusEvent
-        if (event.id > this.#head) break
+    for (const { firstId, events } of chunks) {
+      for (
+        let id = Math.max(firstId, replay.position + 1);
+        id <= head && id < firstId + events.length;
+        id++
+      ) {
+        const event = events[id - firstId] as BusEvent
         // Moved on before the filter is asked: it is user code, and may look, or end the subscription.
-        this.position = event.id
-        const passes = this.#passes === undefined || this.#passes(event)
-        if (this.done) return
-        if (!passes) continue
-        replayedCount++
-        lastReplayedEventId = event.id
-        yield event
+        replay.position = id
+        const passed = !passes || passes(event)
+        if (replay.done) return
+        if (passed) {
+          replayedCount++
+          lastReplayedEventId = id
+          yield event
+        }
       }
     }
-    this.done = true
-    this.position = this.#head
-    yield controlFrame('replay_complete', {
-      replayedCount,
-      ...(replayedCount > 0 && { lastReplayedEventId }),
-    })
+    replay.done = true
+    // Read to its end, it holds nothing: the frame below may wait long to be asked for.
+    chunks = []
+    yield controlFrame(
+      'replay_complete',
+      replayedCount ? { replayedCount, lastReplayedEventId } : { replayedCount },
+    )
   }
 }

@@ -12,10 +12,8 @@ import type { Diagnostic, SubscriberStats } from './diagnostics.ts'
 import {
   type BacklogFigures,
   type BusEvent,
-  type ClientEvicted,
   controlFrame,
   type Frame,
-  type SlowClientWarning,
   type StateResyncRequired,
 } from './event.ts'
 import { Gauge } from './gauge.ts'
@@ -60,7 +58,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     this.#judged = plan.head
     this.#given = this.lastDeliveredId = plan.start
     this.epoch = plan.epoch
-    if (replay !== undefined) this.forcePushAll(replay)
+    if (replay !== undefined) this.forcePushAll(replay.frames)
     plan.signal?.addEventListener('abort', this.#onAbort)
     hub.subscribers.add(this)
   }
@@ -150,24 +148,23 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   }
 
   /** A stream that has left hears no abort and no `close({ drain: false })`, so it looks before it gives more. */
-  protected override get abandoned(): boolean {
+  protected override abandoned(): boolean {
     return this.#plan.signal?.aborted || this.#hub.discarded
   }
 
   #warn(): void {
-    this.#tell(controlFrame('slow_client_warning', { ...this.#figures, lastEventId: this.#given }))
+    const frame = controlFrame('slow_client_warning', { ...this.#figures, lastEventId: this.#given })
+    this.forcePush(frame)
+    this.#hub.announce('warned', frame)
   }
 
   #evict(): void {
     const full = this.size >= this.#plan.maxQueued
     const reason = full ? 'queue_overflow' : 'queue_bytes_overflow'
-    this.#tell(controlFrame('client_evicted', { reason, droppedAfter: this.#given, ...this.#figures }))
-    this.close({})
-  }
-
-  #tell(frame: SlowClientWarning | ClientEvicted): void {
+    const frame = controlFrame('client_evicted', { reason, droppedAfter: this.#given, ...this.#figures })
     this.forcePush(frame)
-    this.#hub.announce(frame)
+    this.close({})
+    this.#hub.announce('evicted', frame)
   }
 
   get #figures(): BacklogFigures {

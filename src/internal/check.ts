@@ -3,41 +3,41 @@
  * names the option and the kind of the value, never the value of a string or an object.
  */
 
-function refusal(name: string, expected: string, value: unknown): string {
-  const kind = value === null || typeof value === 'number' ? value : typeof value
-  return `${name} must be ${expected}, got ${kind}`
-}
-
-export function wrongType(name: string, expected: string, value: unknown): TypeError {
-  return new TypeError(refusal(name, expected, value))
-}
-
-export function outOfRange(name: string, expected: string, value: unknown): RangeError {
-  return new RangeError(refusal(name, expected, value))
-}
+export type Kind = 'boolean' | 'function' | 'number' | 'object' | 'string'
 
 /**
- * An integer from `min` to `max`. Where `max` is left out, `Infinity` is one of them: caps and times, whose options say
- * what 0 and `Infinity` mean.
+ * Numbers are integers from `min` to `max`. Where `max` is `Infinity`, that is one of them: caps and times, whose options
+ * say what 0 and `Infinity` mean.
  */
-export function checkInteger(name: string, value: unknown, min = 1, max = Infinity): number {
-  if (typeof value !== 'number') throw wrongType(name, 'a number', value)
-  if (value >= min && value <= max && (Number.isInteger(value) || value === Infinity)) return value
-  throw outOfRange(name, `an integer from ${min} to ${max}`, value)
-}
-
-export function checkType<T>(name: string, value: T, type: 'boolean' | 'function' | 'object' | 'string'): T {
-  if (value === null || typeof value !== type) throw wrongType(name, `of type ${type}`, value)
+export function check<T>(name: string, value: T, kind: Kind, min = 1, max = Infinity): T {
+  if (value === null || typeof value !== kind) throw wrongType(name, `of type ${kind}`, value)
+  if (kind === 'number') {
+    const n = value as number
+    if (!(n >= min && n <= max && (n === Infinity || Number.isInteger(n)))) {
+      throw new RangeError(`${name} must be an integer from ${min} to ${max}, got ${n}`)
+    }
+  }
   return value
 }
 
-/** As `checkType`, for an option that may be left out. */
-export function checkOptional<T>(name: string, value: T, type: 'function' | 'string'): T {
-  return value === undefined ? value : checkType(name, value, type)
+export function wrongType(name: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`${name} must be ${expected}, got ${value === null ? value : typeof value}`)
+}
+
+/** One option, checked; `fallback` where it is left out. */
+export function option<O extends object, Name extends keyof O & string, F extends O[Name] | undefined>(
+  options: O,
+  name: Name,
+  kind: Kind,
+  fallback: F,
+  min?: number,
+  max?: number,
+): Exclude<O[Name], undefined> | F {
+  const value = options[name]
+  return value === undefined ? fallback : (check(name, value, kind, min, max) as Exclude<O[Name], undefined>)
 }
 
 /** The `drain` of a `close`, default true. */
-export function checkDrain(options: { drain?: boolean | undefined }): boolean {
-  const { drain = true } = checkType('options', options, 'object')
-  return checkType('drain', drain, 'boolean')
+export function drains(options: { drain?: boolean | undefined }): boolean {
+  return option(check('options', options, 'object'), 'drain', 'boolean', true)
 }

@@ -21,7 +21,7 @@ export interface Kept {
   data?: string
   /** JSON of what follows `data`, with the closing brace. */
   tail?: string
-  /** UTF-8 bytes of the envelope's JSON, where the bus measures; else 0. */
+  /** UTF-8 bytes of the envelope's JSON but for the id's digits, where the bus measures; else 0. */
   bytes: number
   /** JSON cannot carry the event, and that was told. */
   failed?: boolean
@@ -69,6 +69,17 @@ export function envelopeJson(frame: Envelope, kept: Kept = keptOf(frame)): strin
   const { id, v, type } = frame
   const head = id === undefined ? '{' : `{"id":${id},`
   return `${head}"v":${v},"type":${JSON.stringify(type)},"data":${payloadJson(frame, kept)}${tailJson(frame, kept)}`
+}
+
+/** Makes the JSON of an event that has no id yet (it is 0), and notes its bytes. Throws what `JSON.stringify` throws. */
+export function measure(event: Envelope): void {
+  const kept = keptOf(event)
+  kept.bytes = utf8(envelopeJson(event, kept)).length - 1
+}
+
+/** UTF-8 bytes of a measured event's JSON. */
+export function sizeOf(event: { readonly id: number }): number {
+  return keptOf(event).bytes + String(event.id).length
 }
 
 /** JSON of everything behind `data`. Key by key, since a key of the user's may itself be named `toJSON`. */
