@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { EventBus, type Frame, type Subscription } from '../../src/index.ts'
 import { type BusOptions, publishBytes } from '../support/bus.ts'
 import { type Cursor, Ledger } from '../support/ledger.ts'
-import { runs } from '../support/runs.ts'
+import { PROPERTY_TIMEOUT, runs } from '../support/runs.ts'
 
 type Cut = 'return' | 'throw' | 'abort'
 
@@ -180,22 +180,26 @@ async function client(world: World, plan: ClientPlan, turn: Turn): Promise<void>
 }
 
 describe('conservation', () => {
-  it('received and reported lost are all that was published, each once and in order, in any interleaving', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), plans, async (scheduler, plan) => {
-        const world = new World(plan.bus)
-        const turnOf = (name: string) => () => scheduler.schedule(Promise.resolve(), name)
-        await scheduler.waitFor(
-          Promise.all([
-            publisher(world, plan.steps, turnOf('publisher')),
-            ...plan.clients.map((plan, i) => client(world, plan, turnOf(`client ${i}`))),
-          ]),
-        )
-        expect(world.bus.stats().subscribers.filter((subscriber) => subscriber.queued > 0)).toEqual([])
-      }),
-      runs(150),
-    )
-  })
+  it(
+    'received and reported lost are all that was published, each once and in order, in any interleaving',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.scheduler(), plans, async (scheduler, plan) => {
+          const world = new World(plan.bus)
+          const turnOf = (name: string) => () => scheduler.schedule(Promise.resolve(), name)
+          await scheduler.waitFor(
+            Promise.all([
+              publisher(world, plan.steps, turnOf('publisher')),
+              ...plan.clients.map((plan, i) => client(world, plan, turnOf(`client ${i}`))),
+            ]),
+          )
+          expect(world.bus.stats().subscribers.filter((subscriber) => subscriber.queued > 0)).toEqual([])
+        }),
+        runs(150),
+      )
+    },
+    PROPERTY_TIMEOUT,
+  )
 })
 
 describe('the ledger notices', () => {

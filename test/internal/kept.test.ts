@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { envelopeJson, keptOf, payloadJson, stamp } from '../../src/internal/kept.ts'
-import { runs } from '../support/runs.ts'
+import { PROPERTY_TIMEOUT, runs } from '../support/runs.ts'
 
 const stamped = <E extends object>(event: E): E => {
   stamp(event)
@@ -92,19 +92,23 @@ describe('the JSON of an event', () => {
     expect(() => payloadJson({ type: 'a', data: { n: 1n } })).toThrow(TypeError)
   })
 
-  it('is what JSON.stringify gives, for any event', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary', minLength: 1 }),
-        fc.jsonValue(),
-        fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()),
-        (type, data, extra) => {
-          const { id: _id, v: _v, type: _type, data: _data, toJSON: _toJSON, ...rest } = extra
-          const event = { id: 5, v: 1, type, data, ...rest }
-          expect(JSON.parse(envelopeJson(event))).toEqual(JSON.parse(JSON.stringify(event)))
-        },
-      ),
-      runs(200),
-    )
-  })
+  it(
+    'is what JSON.stringify gives, for any event',
+    () => {
+      fc.assert(
+        fc.property(
+          fc.string({ unit: 'binary', minLength: 1 }),
+          fc.jsonValue(),
+          fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()),
+          (type, data, extra) => {
+            const { id: _id, v: _v, type: _type, data: _data, toJSON: _toJSON, ...rest } = extra
+            const event = { id: 5, v: 1, type, data, ...rest }
+            expect(JSON.parse(envelopeJson(event))).toEqual(JSON.parse(JSON.stringify(event)))
+          },
+        ),
+        runs(200),
+      )
+    },
+    PROPERTY_TIMEOUT,
+  )
 })

@@ -1,5 +1,9 @@
+const asked = process.env.FC_NUM_RUNS ?? ''
+
 /** How many runs a property makes: few by default, `FC_NUM_RUNS` for long ones. */
 export function runs(usual: number): { numRuns: number } {
-  const asked = process.env.FC_NUM_RUNS
-  return { numRuns: asked === undefined || asked === '' ? usual : Number(asked) }
+  return { numRuns: asked === '' ? usual : Number(asked) }
 }
+
+/** Milliseconds that a property may take; an hour where long runs were asked for. */
+export const PROPERTY_TIMEOUT = asked === '' ? 30_000 : 3_600_000
