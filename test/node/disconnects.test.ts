@@ -8,6 +8,7 @@ import {
   type CloseInfo,
   hearMarker,
   http2Open,
+  jam,
   makeBus,
   publishNotes,
   type SseOptions,
@@ -90,10 +91,7 @@ describe('the subscriber is freed at once, exactly once, when the client', () =>
     const client = await server.open()
     client.stopReading()
     const { res } = await server.exchange()
-    while (!(res as ServerResponse).writableNeedDrain) {
-      publishNotes(bus, 10, 'x'.repeat(65_536))
-      await settle(1)
-    }
+    await jam(bus, res)
     client.reset()
     await until(() => bus.subscriberCount === 0, 'no subscriber', 1000)
     expect(closes.map(({ reason }) => reason)).toEqual(['disconnected'])
@@ -117,9 +115,8 @@ describe('the subscriber is freed at once, exactly once, when the client', () =>
 
 describe('a request whose body was read', () => {
   const readBody = async (req: IncomingMessage) => {
-    for await (const _ of req) {
-    }
-    await new Promise(setImmediate)
+    req.resume()
+    await new Promise<void>((resolve) => req.once('close', resolve))
   }
 
   it('before the adapter starts is not a disconnect, though the request has closed', async () => {

@@ -7,6 +7,7 @@ import {
   type CloseInfo,
   fakeClock,
   http2Open,
+  jam,
   makeBus,
   publishNotes,
   type SseOptions,
@@ -54,10 +55,7 @@ describe('`bus.close()` and `server.close()`', () => {
     await heard(stuck, (t) => t.cursors.length > 0)
     stuck.stopReading()
     const { res } = await server.exchange()
-    while ((res as import('node:http').ServerResponse).writableLength < 100_000) {
-      publishNotes(bus, 10, 'x'.repeat(65_536))
-      await settle(1)
-    }
+    await jam(bus, res)
     const took = await elapsed(async () => {
       const closed = closeServer(server.server as Server)
       bus.close()
@@ -111,8 +109,9 @@ describe('`closeTimeoutMs`', () => {
   })
 
   it('0 destroys at once', async () => {
-    const { bus, exchange, done } = await stuck({ closeTimeoutMs: 0 })
+    const { bus, clock, exchange, done } = await stuck({ closeTimeoutMs: 0 })
     bus.close()
+    await clock.pass(1)
     await within(done, 'serveSse to settle')
     expect(exchange.socket.destroyed).toBe(true)
   })

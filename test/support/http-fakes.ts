@@ -8,6 +8,10 @@ import { Transcript } from './http-transcript.ts'
 export class HeldSocket extends Duplex {
   readonly remoteAddress = '127.0.0.1'
   readonly encrypted = false
+  /** As Node's own sockets count: what waits is counted, too. */
+  get bytesWritten(): number {
+    return this.taken + this.writableLength
+  }
   /** Bytes that reached the other side. */
   taken = 0
   readonly received = new Transcript()
@@ -113,7 +117,9 @@ export function fakeExchange(
   req.httpVersionMinor = 0
   req.complete = true
   req.push(null)
-  const res = new ServerResponse(req, { highWaterMark: options.highWaterMark ?? 16_384 } as never)
+  const res = new (ServerResponse as new (...args: unknown[]) => ServerResponse)(req, {
+    highWaterMark: options.highWaterMark ?? 16_384,
+  })
   res.assignSocket(socket as unknown as Socket)
   // Node's server wires this up for its own sockets.
   socket.on('drain', () => {

@@ -36,7 +36,7 @@ type Handler = (req: http.IncomingMessage, res: http.ServerResponse) => unknown
 const WATCHED = ['close', 'finish', 'error', 'drain', 'end', 'data', 'aborted', 'readable', 'pipe', 'unpipe']
 
 /** What Node itself adds after it has called the handler. */
-const NODES_OWN = new Set(['clearRequestTimeout', 'clearIncoming', 'clearHeadersTimeout'])
+const NODES_OWN = new Set(['req end: clearRequestTimeout', 'req end: clearIncoming', 'socket error: noop'])
 
 /**
  * A server on a free port, closed after the test. Each handler must have settled by then, and must have taken all its
@@ -104,7 +104,7 @@ function leakCheck(req: Request, res: Response): () => void {
     )
   const before = new Set(listeners().map(({ listener }) => listener))
   return () => {
-    const left = listeners().filter(({ listener }) => !before.has(listener) && !NODES_OWN.has(listener.name))
+    const left = listeners().filter(({ on, listener }) => !before.has(listener) && !NODES_OWN.has(on))
     expect(
       left.map(({ on }) => on),
       'listeners left on request, response or socket',

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import * as http2 from 'node:http2'
 import { expect, onTestFinished, vi } from 'vitest'
 import { type Diagnostic, EventBus } from '../../src/index.ts'
@@ -6,7 +7,7 @@ import { sseResponse } from '../../src/web/index.ts'
 import type { RequestShape, Stream } from './http-client.ts'
 import { type Request, type Response, serve, type TestServer } from './http-server.ts'
 import { Transcript } from './http-transcript.ts'
-import { until } from './until.ts'
+import { settle, until } from './until.ts'
 
 export type AnyBus = Parameters<typeof serveSse>[0]
 export type SseOptions = NonNullable<Parameters<typeof serveSse>[3]>
@@ -31,6 +32,19 @@ export function makeBus(options: BusOptions = {}): EventBus & { diagnostics: Dia
 /** Publishes `count` events of type `note` whose data is `data`, or their place in this call. */
 export function publishNotes(bus: EventBus, count: number, data?: unknown): void {
   for (let n = 1; n <= count; n++) bus.publish({ type: 'note', data: data ?? { n } })
+}
+
+/**
+ * Publishes until a client that has stopped reading takes no more: the buffers between are full, and the server's own
+ * holds what is left. The subscriber's cap must be well above 20.
+ */
+export async function jam(bus: EventBus, response: Response): Promise<void> {
+  const res = response as ServerResponse
+  for (let full = 0, n = 0; full < 5 && n < 2000 && !res.destroyed; n++) {
+    publishNotes(bus, 4, 'x'.repeat(65_536))
+    await settle(1)
+    full = res.writableNeedDrain ? full + 1 : 0
+  }
 }
 
 /** A server whose every request gets a stream of the bus. */

@@ -20,7 +20,8 @@ type Bus = ReturnType<typeof makeBus>
 /** A response whose body is read only as the test reads it. */
 function opened(bus: Bus, options: SseOptions = {}, request: RequestShape = {}, signal?: AbortSignal) {
   const closes: CloseInfo[] = []
-  const response = sseResponse(bus, webRequest(request, signal), {
+  const asked = webRequest(request, signal)
+  const response = sseResponse(bus, asked, {
     ...options,
     onClose: (info) => closes.push(info),
   })
@@ -37,6 +38,7 @@ function opened(bus: Bus, options: SseOptions = {}, request: RequestShape = {}, 
   }
   return {
     response,
+    listeners: () => getEventListeners(asked.signal, 'abort').length,
     reader,
     transcript,
     chunks,
@@ -138,7 +140,7 @@ describe('the subscriber of a body is freed at once, exactly once, when', () => 
     await stream.reader.cancel().catch(() => {})
     await settle()
     expect(stream.closes.map(({ reason }) => reason)).toEqual(['disconnected'])
-    expect(getEventListeners(controller.signal, 'abort').length).toBe(0)
+    expect(stream.listeners()).toBe(0)
   })
 
   it('its request had been aborted before', async () => {

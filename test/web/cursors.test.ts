@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ended, heard } from '../support/http-client.ts'
 import { hearMarker, makeBus, publishNotes, type SseOptions, surfaces } from '../support/http-surfaces.ts'
-import { until } from '../support/until.ts'
+import { settle, until } from '../support/until.ts'
 
 const resync = (data: Record<string, unknown>) => ({ state_resync_required: data })
 const complete = (replayedCount: number, lastReplayedEventId?: number) => ({
@@ -244,6 +244,18 @@ describe.each(surfaces)('a client without a cursor ($name)', ({ open }) => {
       'e1:5 note',
       'e1:6 marker',
     ])
+  })
+
+  it('is neither warned nor evicted while it keeps up, even with a queue of one', async () => {
+    const bus = makeBus()
+    const stream = await open(bus, { maxQueued: 1 })
+    await heard(stream, (t) => t.cursors.length > 0)
+    await settle()
+    for (let n = 1; n <= 20; n++) {
+      await hearMarker(bus, stream)
+      await settle(1)
+    }
+    expect(bus.stats()).toMatchObject({ warned: 0, evicted: 0 })
   })
 
   it('hears what is retained with `from`', async () => {

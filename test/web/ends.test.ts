@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { ended, heard } from '../support/http-client.ts'
 import { type CloseInfo, hearMarker, makeBus, publishNotes, surfaces } from '../support/http-surfaces.ts'
@@ -230,7 +231,6 @@ describe.each(surfaces)('the `signal` of a stream ($name)', ({ open }) => {
   })
 
   it('has no listener left, however the stream ended', async () => {
-    const { getEventListeners } = await import('node:events')
     const bus = makeBus()
     const controller = new AbortController()
     for (const end of ['leave', 'evict', 'close'] as const) {
