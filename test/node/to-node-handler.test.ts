@@ -23,8 +23,9 @@ async function textOf(
 ): Promise<{ client: RawClient; text: string }> {
   const client = server.connect(request)
   let text = ''
+  const decoder = new TextDecoder()
   client.transcript.feed = (chunk: Uint8Array) => {
-    text += Buffer.from(chunk).toString('utf8')
+    text += decoder.decode(chunk, { stream: true })
   }
   await over(client)
   return { client, text }
