@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Diagnostic, EventBus } from '../../src/index.ts'
-import { busWith, observedBus, publish, publishBytes } from '../support/bus.ts'
-import { EPOCH } from '../support/frames.ts'
+import { abortListeners, busWith, observedBus, publish, publishBytes } from '../support/bus.ts'
+import { complete, DONE, EPOCH } from '../support/frames.ts'
 import { framesOf, rawFramesOf, take } from '../support/reading.ts'
 
 describe('diagnostics', () => {
@@ -90,6 +90,39 @@ describe('diagnostics', () => {
     bus.subscribe()
     expect(publish(bus, 2)).toEqual([1, 2])
     expect([bus.lastEventId, bus.closed, bus.subscriberCount]).toEqual([3, true, 0])
+  })
+})
+
+describe('a callback that acts while subscribe() is under way', () => {
+  const subscribing = (act: (bus: EventBus, controller: AbortController) => void) => {
+    const controller = new AbortController()
+    const bus: EventBus = new EventBus({
+      ringSize: 1,
+      onDiagnostic: (report) => {
+        if (report.type === 'state_resync_required') act(bus, controller)
+      },
+    })
+    publish(bus, 3)
+    return { bus, controller, subscription: bus.subscribe({ lastEventId: 0, signal: controller.signal }) }
+  }
+
+  it('close() leaves no subscription that never ends', async () => {
+    const { bus, controller, subscription } = subscribing((bus) => bus.close())
+    expect((await framesOf(subscription)).at(-1)).toBe(DONE)
+    expect([bus.subscriberCount, abortListeners(controller.signal)]).toEqual([0, 0])
+  })
+
+  it('end() leaves one that is replayed, and ends', async () => {
+    const { bus, controller, subscription } = subscribing((bus) => bus.end())
+    expect((await framesOf(subscription)).slice(1)).toEqual([3, complete(1, 3), DONE])
+    expect([bus.subscriberCount, abortListeners(controller.signal)]).toEqual([0, 0])
+  })
+
+  it('abort leaves an ended one', async () => {
+    const { bus, controller, subscription } = subscribing((_bus, controller) => controller.abort())
+    expect(await framesOf(subscription)).toEqual([DONE])
+    expect([bus.subscriberCount, abortListeners(controller.signal)]).toEqual([0, 0])
+    expect(subscription.closed).toBe(true)
   })
 })
 

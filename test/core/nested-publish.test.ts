@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { EventBus, type Subscription } from '../../src/index.ts'
 import { busWith, observedBus, publish } from '../support/bus.ts'
-import { complete, DONE, range } from '../support/frames.ts'
+import { complete, DONE, EPOCH, range, resync } from '../support/frames.ts'
 import { drained, framesOf, take } from '../support/reading.ts'
 
 describe('publishing from a filter', () => {
@@ -117,6 +117,32 @@ describe('publishing from a diagnostic', () => {
     expect(await take(before, 3)).toEqual([1, 2, 3])
     expect(await take(after, 3)).toEqual([1, 2, 3])
   })
+
+  it.each([
+    [3, [3, 4, 5]],
+    [1, [5]],
+    [0, []],
+  ])(
+    'inside subscribe() costs the newcomer nothing: its resync is true, and what came meanwhile is live (ring %d)',
+    async (ringSize, retained) => {
+      const bus: EventBus = new EventBus({
+        epoch: EPOCH,
+        ringSize,
+        onDiagnostic: (report) => {
+          if (report.type === 'state_resync_required') publish(bus, 2)
+        },
+      })
+      publish(bus, 5)
+      const resumed = bus.subscribe({ lastEventId: 0 })
+      expect(await framesOf(resumed)).toEqual([
+        resync('ring_evicted', 0, 6 - retained.length),
+        ...retained,
+        complete(retained.length, retained.at(-1)),
+        6,
+        7,
+      ])
+    },
+  )
 
   it('survives a chain of 10,000 rejections that each publish', () => {
     let left = 10_000
