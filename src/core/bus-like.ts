@@ -56,6 +56,10 @@ export interface Subscription<F = Frame> extends AsyncIterableIterator<F, undefi
   readonly epoch: string
   /** Nothing more will be pushed; what is queued may still be read. */
   readonly closed: boolean
+  /** It is closed because its backlog was full: the last frame says so. */
+  readonly evicted: boolean
+  /** For adapters: called when nothing more will be pushed, and again when what is queued is dropped. Must not throw. */
+  onClosed: (() => void) | undefined
   /** For adapters: the next frame without waiting, or undefined. What an adapter leaves stays counted. */
   tryNext(): F | undefined
   /** For adapters: the JSON kept with a frame of this subscription, whichever bundle the bus came from. */

@@ -39,6 +39,8 @@ export interface SubscriptionPlan {
 export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscription<Frame> {
   lastDeliveredId: number
   epoch: string
+  evicted = false
+  onClosed: (() => void) | undefined
   readonly #hub: Hub
   readonly #plan: SubscriptionPlan
   readonly #gauge: Gauge | undefined
@@ -140,6 +142,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     this.#hub.subscribers.delete(this)
     this.#plan.signal?.removeEventListener('abort', this.#onAbort)
     super.close(options)
+    this.onClosed?.()
   }
 
   protected override handedOut(frame: Frame): void {
@@ -163,6 +166,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     const reason = full ? 'queue_overflow' : 'queue_bytes_overflow'
     const frame = controlFrame('client_evicted', { reason, droppedAfter: this.#given, ...this.#figures })
     this.forcePush(frame)
+    this.evicted = true
     this.close({})
     this.#hub.announce('evicted', frame)
   }

@@ -1,0 +1,188 @@
+/**
+ * Moves chunks of whole frames from a source to a sink, and knows neither a bus nor a server.
+ *
+ * It writes while the sink takes more and the source has something, keeps an idle stream alive with heartbeats, and ends
+ * the stream once, however it ends. Progress is judged by what the sink has got rid of: a small heartbeat into a dead
+ * peer always "succeeds".
+ */
+
+import { after } from './timer.ts'
+
+/** Why a stream ended. */
+export type EndReason =
+  | 'disconnected'
+  | 'aborted'
+  | 'evicted'
+  | 'stalled'
+  | 'ended'
+  | 'closed'
+  | 'limit'
+  | 'error'
+
+/** Where the bytes go. It calls `pump.resume`, `pump.flushed` and `pump.settle` as they apply. */
+export interface Sink {
+  /** Takes whole frames. False: no more until `resume`. */
+  write(bytes: Uint8Array): boolean
+  /** Ends the stream behind what was written. */
+  end(): void
+  /** Ends the stream at once. */
+  destroy(): void
+}
+
+/** Where the frames come from. */
+export interface Source {
+  /** What is ready, as one chunk of whole frames. */
+  take(): Uint8Array | undefined
+  /** Nothing more will come; why, once all is taken. */
+  readonly ended: EndReason | undefined
+  /** Calls back once when there is something to take, or the end. */
+  wait(wake: () => void): void
+  /** What an idle stream is sent, if anything. */
+  beat(): Uint8Array | undefined
+  /** Frees whatever the source holds; more than once is once. */
+  close(): void
+}
+
+export interface PumpTimes {
+  /** How long a stream is idle before its source is asked for a beat. */
+  readonly beatMs: number
+  /** How long bytes may be on their way without progress; 0 = for ever. */
+  readonly stallTimeoutMs: number
+}
+
+export class Pump {
+  /** Bytes given to the sink. */
+  bytes = 0
+  readonly #sink: Sink
+  readonly #source: Source
+  readonly #times: PumpTimes
+  readonly #onSettled: (reason: EndReason) => void
+  #writable = false
+  #waiting = false
+  /** Writes that the sink has not got rid of. */
+  #inFlight = 0
+  #lastWrite = 0
+  #lastProgress = 0
+  #over: EndReason | undefined
+  #settled = false
+  #cancelBeat: (() => void) | undefined
+  #cancelWatch: (() => void) | undefined
+  #cancelClose: (() => void) | undefined
+
+  constructor(source: Source, sink: Sink, times: PumpTimes, onSettled: (reason: EndReason) => void) {
+    this.#source = source
+    this.#sink = sink
+    this.#times = times
+    this.#onSettled = onSettled
+    this.#lastWrite = performance.now()
+    this.#beatIn(times.beatMs)
+  }
+
+  /** The sink takes more. */
+  resume(): void {
+    this.#writable = true
+    this.#run()
+  }
+
+  /** The sink got rid of a write. */
+  flushed(): void {
+    this.#inFlight--
+    this.#lastProgress = performance.now()
+  }
+
+  /** The sink has something on its way that no `write` gave it. */
+  launched(): void {
+    if (this.#inFlight++ > 0) return
+    this.#lastProgress = performance.now()
+    if (this.#cancelWatch === undefined && this.#times.stallTimeoutMs > 0) this.#watchFor(this.#times.stallTimeoutMs)
+  }
+
+  /** Ends the stream behind what was written, and behind `last`. */
+  finish(reason: EndReason, last?: Uint8Array): void {
+    if (this.#over !== undefined) return
+    if (last !== undefined) this.#write(last)
+    this.#stop(reason)
+    this.launched()
+    this.#sink.end()
+  }
+
+  /** Ends the stream at once; also one that is about to end. */
+  destroy(reason: EndReason): void {
+    if (this.#settled) return
+    this.#stop(reason)
+    this.#sink.destroy()
+    this.settle()
+  }
+
+  /** Ends the stream by itself, or else when that much time has passed. */
+  destroyIn(ms: number, reason: EndReason): void {
+    if (ms === 0) this.destroy(reason)
+    else this.#cancelClose ??= after(ms, () => this.destroy(reason))
+  }
+
+  /** The sink is done with the stream: all is written, or nobody is there. */
+  settle(reason: EndReason = 'disconnected'): void {
+    if (this.#settled) return
+    this.#settled = true
+    this.#stop(reason)
+    this.#cancelWatch?.()
+    this.#cancelClose?.()
+    this.#onSettled(this.#over as EndReason)
+  }
+
+  #stop(reason: EndReason): void {
+    this.#over ??= reason
+    this.#cancelBeat?.()
+    this.#source.close()
+  }
+
+  #run(): void {
+    while (this.#writable && this.#over === undefined) {
+      const chunk = this.#source.take()
+      if (chunk !== undefined) this.#write(chunk)
+      else if (this.#source.ended !== undefined) this.finish(this.#source.ended)
+      else {
+        if (this.#waiting) return
+        this.#waiting = true
+        this.#source.wait(this.#wake)
+        return
+      }
+    }
+  }
+
+  readonly #wake = () => {
+    this.#waiting = false
+    this.#run()
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.bytes += bytes.length
+    this.launched()
+    this.#lastWrite = performance.now()
+    this.#writable = this.#sink.write(bytes)
+  }
+
+  #beatIn(ms: number): void {
+    this.#cancelBeat = after(ms, () => {
+      const left = this.#lastWrite + this.#times.beatMs - performance.now()
+      if (left > 0) {
+        this.#beatIn(left)
+        return
+      }
+      const beat = this.#writable && this.#waiting ? this.#source.beat() : undefined
+      if (beat !== undefined) this.#write(beat)
+      this.#beatIn(this.#times.beatMs)
+    })
+  }
+
+  /** Re-armed only when it fires: a timer set anew at every write would cost more than the write's bookkeeping. */
+  #watchFor(ms: number): void {
+    this.#cancelWatch = after(ms, () => {
+      this.#cancelWatch = undefined
+      if (this.#inFlight === 0) return
+      const left = this.#lastProgress + this.#times.stallTimeoutMs - performance.now()
+      if (left > 0) this.#watchFor(left)
+      else this.destroy('stalled')
+    })
+  }
+}
