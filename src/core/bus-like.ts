@@ -58,12 +58,12 @@ export interface Subscription<F = Frame> extends AsyncIterableIterator<F, undefi
   readonly closed: boolean
   /** It is closed because its backlog was full: the last frame says so. */
   readonly evicted: boolean
-  /** For adapters: called when nothing more will be pushed, and again when what is queued is dropped. Must not throw. */
-  onClosed: (() => void) | undefined
   /** For adapters: the next frame without waiting, or undefined. What an adapter leaves stays counted. */
   tryNext(): F | undefined
   /** For adapters: the JSON kept with a frame of this subscription, whichever bundle the bus came from. */
   keptOf(frame: F): Kept
+  /** For adapters: calls back as the bus closes, also when this subscription ended before; returns the way to stop that. */
+  onBusClose(callback: () => void): () => void
   /** For adapters: hands a diagnostic to the bus's `onDiagnostic`. */
   report(diagnostic: Diagnostic): void
 }

@@ -147,6 +147,7 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     this.#ended = this.#closed = true
     this.#hub.finish(drain)
     this.#log.clear()
+    for (const listener of this.#hub.closeListeners) listener()
   }
 
   stats(): BusStats {

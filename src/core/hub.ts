@@ -12,6 +12,7 @@ import type { BusSubscription } from './subscription.ts'
 
 export class Hub {
   readonly subscribers = new Set<BusSubscription>()
+  readonly closeListeners = new Set<() => void>()
   readonly counts = { evicted: 0, warned: 0, resyncs: 0 }
   /** Buffered frames of every stream, also of those that left, are no longer to be read. */
   discarded = false

@@ -40,7 +40,6 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   lastDeliveredId: number
   epoch: string
   evicted = false
-  onClosed: (() => void) | undefined
   readonly #hub: Hub
   readonly #plan: SubscriptionPlan
   readonly #gauge: Gauge | undefined
@@ -109,6 +108,11 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     return keptOf(frame)
   }
 
+  onBusClose(callback: () => void): () => void {
+    this.#hub.closeListeners.add(callback)
+    return () => this.#hub.closeListeners.delete(callback)
+  }
+
   report(diagnostic: Diagnostic): void {
     this.#hub.report(diagnostic)
   }
@@ -142,7 +146,6 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     this.#hub.subscribers.delete(this)
     this.#plan.signal?.removeEventListener('abort', this.#onAbort)
     super.close(options)
-    this.onClosed?.()
   }
 
   protected override handedOut(frame: Frame): void {
