@@ -12,6 +12,8 @@ export default defineConfig({
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
+  // `node:http` is a name of its own; without the prefix other runtimes look for a package.
+  removeNodeProtocol: false,
   // Shared modules stay shared in both formats, so that the JSON kept with an event is found by every entry.
   splitting: true,
   // A program without node types and without the newest lib must still read our declarations.

@@ -1,0 +1,4 @@
+export function overHttp(
+  origin: string,
+  bus: { publish(): unknown; subscriberCount(): number | Promise<number> },
+): Promise<unknown>
