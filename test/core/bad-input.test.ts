@@ -16,12 +16,13 @@ const outOfDomain = (option: string, values: unknown[]): Bad[] =>
 const notNumbers = [null, '3', true, {}, [], 1n, () => 1, Symbol('s')]
 const notCaps = [0, -1, 2.5, Number.NaN, -Infinity]
 
-const show = (value: unknown): string =>
-  typeof value === 'string' && value.length > 20
-    ? `${value.slice(0, 5)}… (${value.length} characters)`
-    : typeof value === 'object' && value !== null
-      ? JSON.stringify(value)
-      : String(value)
+function show(value: unknown): string {
+  if (typeof value === 'string' && value.length > 20) {
+    return `${value.slice(0, 5)}… (${value.length} characters)`
+  }
+  if (value instanceof EventTarget || value instanceof AbortController) return value.constructor.name
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
+}
 
 const titled = (bad: Bad[]) =>
   bad.map(([option, value, error]) => ({ option, value, error, shown: show(value) }))
@@ -118,7 +119,7 @@ describe('subscribe', () => {
     ...outOfDomain('maxQueued', notCaps),
     ...wrongTypes('maxQueuedBytes', notNumbers),
     ...outOfDomain('maxQueuedBytes', notCaps),
-    ...wrongTypes('signal', [null, {}, 'abort', 5, true]),
+    ...wrongTypes('signal', [null, {}, 'abort', 5, true, new AbortController(), new EventTarget()]),
     ...wrongTypes('filter', [null, 'a', {}, 5]),
     ...wrongTypes('warnings', [null, 'no', 0, {}]),
     ...wrongTypes('from', [null, 5, true, [], {}, { last: null }, { last: '2' }]),

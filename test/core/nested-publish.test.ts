@@ -325,6 +325,7 @@ describe('what a filter does to the bus during a fan-out', () => {
     expect(await framesOf(after)).toEqual([1, 2, 3])
     expect(await framesOf(own)).toEqual([DONE])
     expect([own.queued, own.closed, bus.subscriberCount]).toEqual([0, true, 2])
+    expect(bus.stats().evicted).toBe(0)
   })
 
   it('ending a neighbour takes nothing from the rest', async () => {
