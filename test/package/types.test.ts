@@ -78,9 +78,11 @@ describe.each(CONSUMERS)('for $title', (consumer) => {
   test('and without the types of Node', () => {
     expect(compiled(consumer, false, fixturesFor(consumer, false)).map(textOf)).toEqual([])
   })
+})
 
-  // The files that are read under bundler are those of the ES modules.
-  test.skipIf(consumer.resolution === 'bundler')('the declarations of each entry stand alone', () => {
+// The files that are read under bundler are those of the ES modules.
+describe.each(CONSUMERS.filter(({ resolution }) => resolution === 'node16'))('for $title', (consumer) => {
+  test('the declarations of each entry stand alone', () => {
     const needy = entriesOf(project()).filter((entry) => !neutralEntriesOf(project()).includes(entry))
     for (const entry of neutralEntriesOf(project())) {
       expect.soft(compiled(consumer, false, [aloneOf(entry)]).map(textOf)).toEqual([])
