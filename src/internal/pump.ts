@@ -27,6 +27,8 @@ export interface Sink {
   end(): void
   /** Ends the stream at once. */
   destroy(): void
+  /** The stream is over: lets go of whatever the sink listens to. */
+  settled(reason: EndReason): void
 }
 
 /** Where the frames come from. */
@@ -53,7 +55,7 @@ export interface PumpTimes {
 export class Pump {
   /** Bytes given to the sink. */
   bytes = 0
-  readonly #sink: Sink
+  #sink: Sink | undefined
   readonly #source: Source
   readonly #times: PumpTimes
   readonly #onSettled: (reason: EndReason) => void
@@ -69,13 +71,19 @@ export class Pump {
   #cancelWatch: (() => void) | undefined
   #cancelClose: (() => void) | undefined
 
-  constructor(source: Source, sink: Sink, times: PumpTimes, onSettled: (reason: EndReason) => void) {
+  constructor(source: Source, times: PumpTimes, onSettled: (reason: EndReason) => void) {
     this.#source = source
-    this.#sink = sink
     this.#times = times
     this.#onSettled = onSettled
+  }
+
+  /** Writes the opening, if there is one, and begins; what follows waits until the sink says that it takes more. */
+  start(sink: Sink, opening: Uint8Array): void {
+    this.#sink = sink
     this.#lastWrite = performance.now()
-    this.#beatIn(times.beatMs)
+    this.#beatIn(this.#times.beatMs)
+    if (opening.length > 0) this.#write(opening)
+    this.#run()
   }
 
   /** The sink takes more. */
@@ -85,7 +93,7 @@ export class Pump {
   }
 
   /** The sink got rid of a write. */
-  flushed(): void {
+  readonly flushed = (): void => {
     this.#inFlight--
     this.#lastProgress = performance.now()
   }
@@ -94,7 +102,8 @@ export class Pump {
   launched(): void {
     if (this.#inFlight++ > 0) return
     this.#lastProgress = performance.now()
-    if (this.#cancelWatch === undefined && this.#times.stallTimeoutMs > 0) this.#watchFor(this.#times.stallTimeoutMs)
+    if (this.#cancelWatch === undefined && this.#times.stallTimeoutMs > 0)
+      this.#watchFor(this.#times.stallTimeoutMs)
   }
 
   /** Ends the stream behind what was written, and behind `last`. */
@@ -103,18 +112,18 @@ export class Pump {
     if (last !== undefined) this.#write(last)
     this.#stop(reason)
     this.launched()
-    this.#sink.end()
+    this.#sink?.end()
   }
 
   /** Ends the stream at once; also one that is about to end. */
   destroy(reason: EndReason): void {
     if (this.#settled) return
     this.#stop(reason)
-    this.#sink.destroy()
+    this.#sink?.destroy()
     this.settle()
   }
 
-  /** Ends the stream by itself, or else when that much time has passed. */
+  /** Ends the stream when that much time has passed, unless it ends by itself. */
   destroyIn(ms: number, reason: EndReason): void {
     if (ms === 0) this.destroy(reason)
     else this.#cancelClose ??= after(ms, () => this.destroy(reason))
@@ -127,7 +136,9 @@ export class Pump {
     this.#stop(reason)
     this.#cancelWatch?.()
     this.#cancelClose?.()
-    this.#onSettled(this.#over as EndReason)
+    const over = this.#over as EndReason
+    this.#sink?.settled(over)
+    this.#onSettled(over)
   }
 
   #stop(reason: EndReason): void {
@@ -139,6 +150,8 @@ export class Pump {
   #run(): void {
     while (this.#writable && this.#over === undefined) {
       const chunk = this.#source.take()
+      // Taking runs user code (filters, formats), which may have ended the stream.
+      if (this.#over !== undefined) return
       if (chunk !== undefined) this.#write(chunk)
       else if (this.#source.ended !== undefined) this.finish(this.#source.ended)
       else {
@@ -159,7 +172,7 @@ export class Pump {
     this.bytes += bytes.length
     this.launched()
     this.#lastWrite = performance.now()
-    this.#writable = this.#sink.write(bytes)
+    this.#writable = this.#sink?.write(bytes) === true
   }
 
   #beatIn(ms: number): void {

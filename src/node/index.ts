@@ -1,0 +1,81 @@
+/**
+ * A bus as a response of `node:http` or `node:http2`, and of every framework that lets a handler have it.
+ *
+ * What a client has not read stays in its subscriber's bounded backlog: while the socket takes no more, the bus queues,
+ * warns and evicts. A client that is gone frees its subscriber at once; one that is stuck, within `stallTimeoutMs`.
+ */
+
+import type { ServerResponse } from 'node:http'
+import type { AnyEvents, BusLike } from '../index.ts'
+import { check, wrongType } from '../internal/check.ts'
+import { answer } from '../web/answer.ts'
+import type { Pumped } from '../web/body.ts'
+import type { SseStreamOptions } from '../web/options.ts'
+import { openTransport, type SseTransportOptions, type TransportStream } from '../web/transport.ts'
+import { isGone, type NodeRequest, type NodeResponse, NodeSink, writeHead } from './sink.ts'
+
+export type { EndReason } from '../internal/pump.ts'
+export type { SseStreamOptions, StreamClosed, StreamOpened } from '../web/options.ts'
+export type { SseTransportOptions, TransportStream } from '../web/transport.ts'
+export type { NodeRequest, NodeResponse } from './sink.ts'
+export { toNodeHandler } from './to-node-handler.ts'
+
+const toBytes = (text: string) => Buffer.from(text)
+
+/**
+ * Answers a request with a stream of the bus (HTML standard, § 9.2): `retry:`, a cursor block for a client that brought
+ * no cursor, then what it missed and what comes.
+ *
+ * Subscribed before it returns, so that what is published next is in the stream. Settles when the stream has ended,
+ * however it ended; rejects with `TypeError` or `RangeError` for a bad option only, and then the response is untouched.
+ * A response that is already over is left alone, and nothing is subscribed. Express, Koa (`ctx.respond = false`) and
+ * Fastify (`reply.hijack()`) hand over their own `req` and `res`; headers that were set before stay.
+ */
+export async function serveSse<Events = AnyEvents>(
+  bus: BusLike,
+  req: NodeRequest,
+  res: NodeResponse,
+  options: SseStreamOptions<Events> = {},
+): Promise<void> {
+  check('bus', bus, 'object')
+  checkPair(req, res)
+  if (isGone(req, res)) return
+  const request = { method: req.method, lastEventId: req.headers['last-event-id'], url: req.url ?? '' }
+  const { status, headers, stream } = answer(bus, request, options as SseStreamOptions, toBytes)
+  writeHead(res, status, headers)
+  if (stream === undefined) res.end()
+  else await pumped(stream, req, res)
+}
+
+/**
+ * An SSE response that a session sends its messages to. `Last-Event-ID` is the session's business: parse it with
+ * `parseCursor` and give it to `session.attach`. Throws `TypeError` or `RangeError` naming a bad option.
+ */
+export function sseTransport(
+  req: NodeRequest,
+  res: NodeResponse,
+  options: SseTransportOptions = {},
+): TransportStream {
+  checkPair(req, res)
+  const { transport, stream, headers } = openTransport(options, toBytes)
+  if (isGone(req, res)) stream.pump.settle()
+  else {
+    writeHead(res, 200, headers)
+    void pumped(stream, req, res)
+  }
+  return transport
+}
+
+function checkPair(req: NodeRequest, res: NodeResponse): void {
+  if (typeof req?.headers !== 'object') throw wrongType('req', 'a request of node:http or node:http2', req)
+  if (typeof res?.write !== 'function') throw wrongType('res', 'a response of node:http or node:http2', res)
+}
+
+function pumped(stream: Pumped, req: NodeRequest, res: NodeResponse): Promise<void> {
+  return new Promise((resolve) => {
+    stream.start(new NodeSink(req, res, stream.pump, resolve))
+    if (stream.pump.bytes > 0) return
+    ;(res as ServerResponse).flushHeaders()
+    stream.pump.resume()
+  })
+}

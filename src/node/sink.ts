@@ -1,0 +1,109 @@
+/**
+ * A response of `node:http` or `node:http2` as a sink: who is gone is noticed by whichever event says so first, and every
+ * listener goes with the stream.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { EndReason, Pump, Sink } from '../internal/pump.ts'
+
+export type NodeRequest = IncomingMessage | Http2ServerRequest
+export type NodeResponse = ServerResponse | Http2ServerResponse
+
+/** The peer or somebody else has ended this response: nothing can be written, and no event will say so again. */
+export function isGone(req: NodeRequest, res: NodeResponse): boolean {
+  const { destroyed, writableEnded } = res as ServerResponse
+  return Boolean(destroyed || writableEnded || req.socket?.destroyed)
+}
+
+/**
+ * Calls back once when the client is gone, whichever event says so first. Returns the way to stop listening; then no
+ * listener is left.
+ */
+export function onDisconnect(req: NodeRequest, res: NodeResponse, callback: () => void): () => void {
+  const listeners: [emitter: NodeJS.EventEmitter, event: string, listener: () => void][] = []
+  const on = (emitter: NodeJS.EventEmitter, event: string, listener = callback) => {
+    emitter.on(event, listener)
+    listeners.push([emitter, event, listener])
+  }
+  on(res, 'close')
+  on(res, 'error')
+  on(req, 'error')
+  on(req, 'aborted')
+  // A request that was read to its end closes while its response lives on.
+  on(req, 'close', () => {
+    if (!(req as IncomingMessage).complete || req.socket?.destroyed) callback()
+  })
+  // Half-closed: HTTP/2 ends each request that way, HTTP/1.1 only where a client has left.
+  if (req.httpVersionMajor < 2 && req.socket) on(req.socket, 'end')
+  return () => {
+    for (const [emitter, event, listener] of listeners) emitter.removeListener(event, listener)
+  }
+}
+
+/** Only what middleware added: the method that every response has is deprecated, and means something else. */
+export function ownFlush(res: NodeResponse): (() => void) | undefined {
+  const { flush } = res as { flush?: () => void }
+  return Object.hasOwn(res, 'flush') && typeof flush === 'function' ? () => flush.call(res) : undefined
+}
+
+export class NodeSink implements Sink {
+  readonly #res: ServerResponse
+  readonly #pump: Pump
+  readonly #flush: (() => void) | undefined
+  readonly #forget: () => void
+  readonly #onSettled: () => void
+
+  constructor(req: NodeRequest, res: NodeResponse, pump: Pump, onSettled: () => void) {
+    this.#res = res as ServerResponse
+    this.#pump = pump
+    this.#flush = ownFlush(res)
+    this.#onSettled = onSettled
+    this.#forget = onDisconnect(req, res, () => pump.settle('disconnected'))
+    res.on('drain', this.#onDrain)
+    res.on('finish', this.#onFinish)
+  }
+
+  write(bytes: Uint8Array): boolean {
+    const more = this.#res.write(bytes, this.#pump.flushed)
+    this.#flush?.()
+    return more
+  }
+
+  end(): void {
+    this.#res.end()
+  }
+
+  destroy(): void {
+    this.#res.destroy()
+  }
+
+  settled(reason: EndReason): void {
+    this.#forget()
+    this.#res.removeListener('drain', this.#onDrain)
+    this.#res.removeListener('finish', this.#onFinish)
+    // Whoever is gone takes the response along: nobody else will end it.
+    if (!this.#res.writableEnded) this.#res.destroy()
+    // HTTP/2 has no `Connection: close`: without this, `server.close()` waits for the client to leave.
+    if (reason === 'closed') (this.#res as unknown as Http2ServerResponse).stream?.session?.close()
+    this.#onSettled()
+  }
+
+  readonly #onDrain = () => this.#pump.resume()
+
+  readonly #onFinish = () => this.#pump.settle()
+}
+
+/** Writes status and headers. Those that were set before stay, unless `headers` names them. */
+export function writeHead(res: NodeResponse, status: number, headers: Headers): void {
+  if (res.headersSent) return
+  const response = res as ServerResponse
+  // A kept-alive connection that falls idle only now would hold up `server.close()` for seconds.
+  if ('shouldKeepAlive' in response) response.shouldKeepAlive = false
+  response.statusCode = status
+  for (const [name, value] of headers) {
+    if (name !== 'set-cookie') response.setHeader(name, value)
+  }
+  const cookies = headers.getSetCookie()
+  if (cookies.length > 0) response.appendHeader('set-cookie', cookies)
+}

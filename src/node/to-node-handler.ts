@@ -1,0 +1,116 @@
+/** A fetch handler as a Node handler: the same care for slow and lost clients as a stream of a bus has. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { check } from '../internal/check.ts'
+import { isGone, type NodeRequest, type NodeResponse, onDisconnect, ownFlush, writeHead } from './sink.ts'
+
+export type FetchHandler = (request: Request) => Response | Promise<Response>
+
+/**
+ * Adapts a fetch handler to `(req, res)`.
+ *
+ * The handler's `request.signal` aborts when the client is gone, and the body of its response is cancelled. The body is
+ * read only as fast as the client takes it. A handler that throws or rejects, or gives no `Response`, is answered 500
+ * without a word of why; a body that fails on the way destroys the response. The promise settles when the response is
+ * over and never rejects. Throws `TypeError` where `handler` is no function.
+ */
+export function toNodeHandler(handler: FetchHandler): (req: NodeRequest, res: NodeResponse) => Promise<void> {
+  check('handler', handler, 'function')
+  return async (req, res) => {
+    if (isGone(req, res)) return
+    const gone = new AbortController()
+    const forget = onDisconnect(req, res, () => gone.abort())
+    try {
+      const response = await responseOf(handler, requestOf(req, gone.signal))
+      if (gone.signal.aborted) await response.body?.cancel()
+      else await send(response, req, res as ServerResponse, gone.signal)
+    } catch {
+      // The body failed, or the head could not be written: what is there cannot be completed.
+      res.destroy()
+    } finally {
+      forget()
+    }
+  }
+}
+
+async function responseOf(handler: FetchHandler, request: Request | undefined): Promise<Response> {
+  if (request === undefined) return new Response(null, { status: 400 })
+  try {
+    const response = await handler(request)
+    // By shape: a framework's own Response may be of another realm.
+    if (typeof response?.headers?.get === 'function') return response
+  } catch {
+    // Whatever it says is for the server's own log: the handler is the place to write it.
+  }
+  return new Response(null, { status: 500 })
+}
+
+/** Undefined where the URL or a header is none that a `Request` can have. */
+function requestOf(req: NodeRequest, signal: AbortSignal): Request | undefined {
+  const { method = 'GET', url = '/', headers } = req
+  const scheme = (req.socket as { encrypted?: boolean } | undefined)?.encrypted ? 'https' : 'http'
+  const host = headers[':authority'] ?? headers.host ?? 'localhost'
+  const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(req as IncomingMessage)
+  const init = { method, headers: headersOf(req), body, duplex: 'half', signal }
+  try {
+    return new Request(new URL(url, `${scheme}://${host}`), init as RequestInit)
+  } catch {
+    return undefined
+  }
+}
+
+function headersOf(req: NodeRequest): [string, string][] {
+  const pairs: [string, string][] = []
+  for (let at = 0; at < req.rawHeaders.length; at += 2) {
+    const name = req.rawHeaders[at] as string
+    // HTTP/2 carries method and path as headers of such names.
+    if (!name.startsWith(':')) pairs.push([name, req.rawHeaders[at + 1] as string])
+  }
+  return pairs
+}
+
+async function send(
+  response: Response,
+  req: NodeRequest,
+  res: ServerResponse,
+  gone: AbortSignal,
+): Promise<void> {
+  const { status, statusText, headers, body } = response
+  if (statusText && req.httpVersionMajor < 2) res.statusMessage = statusText
+  writeHead(res, status, headers)
+  if (body === null || req.method === 'HEAD') {
+    await body?.cancel()
+    res.end()
+    return
+  }
+  const reader = body.getReader()
+  const flush = ownFlush(res)
+  const cancel = () => void reader.cancel().catch(() => {})
+  gone.addEventListener('abort', cancel)
+  // A body may fail while the client is not reading, and then no read is there to say so.
+  reader.closed.catch(() => res.destroy())
+  res.flushHeaders()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (gone.aborted) return
+    if (done) break
+    const more = res.write(value)
+    flush?.()
+    if (!more) await drained(res, gone)
+  }
+  res.end()
+}
+
+function drained(res: ServerResponse, gone: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      res.removeListener('drain', done)
+      gone.removeEventListener('abort', done)
+      resolve()
+    }
+    res.on('drain', done)
+    gone.addEventListener('abort', done)
+    if (gone.aborted) done()
+  })
+}
