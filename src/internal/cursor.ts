@@ -13,21 +13,7 @@ export interface CursorInput {
   readonly epoch?: string | undefined
 }
 
-/** `7`, or `<epoch>:7`; throws nothing. */
+/** `7`, or `<epoch>:7`, of values that were checked. */
 export function cursorText(id: number, epoch: string | undefined): string {
   return epoch === undefined ? `${id}` : `${epoch}:${id}`
-}
-
-/** The same behind a check. `OutOfDomain` is the error for a right type and a wrong value. */
-export function checkedCursorText(cursor: CursorInput, OutOfDomain: ErrorConstructor): string {
-  const { id, epoch } = cursor ?? {}
-  if (!(Number.isSafeInteger(id) && id >= 0)) {
-    throw new (typeof id === 'number' ? OutOfDomain : TypeError)('id must be an integer from 0 to 2^53 − 1')
-  }
-  if (epoch !== undefined && !(typeof epoch === 'string' && /^[\w-]{1,64}$/.test(epoch))) {
-    throw new (typeof epoch === 'string' ? OutOfDomain : TypeError)(
-      'epoch must be 1 to 64 of A-Z a-z 0-9 _ -',
-    )
-  }
-  return cursorText(id, epoch)
 }

@@ -11,7 +11,7 @@
  * `undefined`, but only the second calls `onInvalid`. Junk must not become a cursor (`Number('')` is 0, which would
  * replay everything).
  */
-import type { Cursor, CursorInput } from '../internal/cursor.ts'
+import { type Cursor, type CursorInput, cursorText } from '../internal/cursor.ts'
 
 export type { Cursor, CursorInput }
 
@@ -56,7 +56,7 @@ export function formatCursor(cursor: CursorInput): string {
   const { id, epoch } = cursor
   if (typeof id !== 'number') throw new TypeError('id must be a number')
   if (epoch !== undefined && typeof epoch !== 'string') throw new TypeError('epoch must be a string')
-  const text = epoch === undefined ? `${id}` : `${epoch}:${id}`
+  const text = cursorText(id, epoch)
   // What could not be read back is not written.
   if (!parse(CURSOR, text)) throw new RangeError('id must be an integer >= 0, epoch [A-Za-z0-9_-]{1,64}')
   return text
