@@ -14,7 +14,7 @@ const WRITE_LIMIT = 65_536
 function alwaysFull(res: ServerResponse): string[] {
   const writes: string[] = []
   res.write = ((chunk: unknown) => {
-    writes.push(Buffer.isBuffer(chunk) ? chunk.toString() : String(chunk))
+    writes.push(typeof chunk === 'string' ? chunk : Buffer.from(chunk as Uint8Array).toString())
     return false
   }) as typeof res.write
   return writes

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { heard } from '../support/http-client.ts'
 import { makeBus, type SseOptions, serveBus } from '../support/http-surfaces.ts'
 import { idNumber, idsFrom } from '../support/http-transcript.ts'
-import { until } from '../support/until.ts'
+import { settle, until } from '../support/until.ts'
 
 /** Park and Miller's generator: the same cuts in every run. */
 function random(seed: number): (below: number) => number {
@@ -42,7 +42,7 @@ describe('a client that is cut 200 times, at any byte', () => {
       client.cutAfter(draw(1200))
       while (!client.closed) {
         publish(1 + draw(4))
-        await new Promise(setImmediate)
+        await settle(1)
       }
       seen.push(...client.transcript.ids)
       payloads.push(...client.transcript.payloads)

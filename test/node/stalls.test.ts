@@ -13,7 +13,7 @@ import {
   serveBus,
 } from '../support/http-surfaces.ts'
 import { idsFrom } from '../support/http-transcript.ts'
-import { settle, until, within } from '../support/until.ts'
+import { elapsed, settle, until, within } from '../support/until.ts'
 
 const LARGE = 'x'.repeat(65_536)
 
@@ -128,9 +128,10 @@ describe('a client that reads', () => {
     const clock = fakeClock()
     const bus = makeBus()
     const { closes, options } = noted({ stallTimeoutMs: 1000, heartbeatMs: 0 })
-    const exchange = fakeExchange({ open: false, highWaterMark: 1024 })
+    const exchange = fakeExchange({ highWaterMark: 1024 })
     const done = serveSse(bus, exchange.req, exchange.res, options)
-    await settle()
+    await until(() => exchange.socket.received.cursors.length > 0)
+    exchange.socket.shut()
     publishNotes(bus, 20, 'x'.repeat(60_000))
     for (let n = 0; n < 30; n++) {
       await settle()
@@ -142,6 +143,27 @@ describe('a client that reads', () => {
     await until(() => exchange.socket.received.ids.length === 20)
     exchange.socket.destroy()
     await done
+  })
+
+  it('a single frame for longer than the bound, but takes some of it all the time, is never destroyed', async () => {
+    const bus = makeBus()
+    const { closes, options } = noted({ stallTimeoutMs: 150, heartbeatMs: 0 })
+    const server = await serveBus(bus, options)
+    const client = await server.open()
+    await heard(client, (t) => t.cursors.length > 0)
+    client.stopReading()
+    publishNotes(bus, 1, 'x'.repeat(24 * 1_048_576))
+    const took = await elapsed(async () => {
+      for (let n = 0; n < 12; n++) {
+        await client.readSome(1_048_576)
+        await settle(25)
+      }
+    })
+    expect(took).toBeGreaterThan(300)
+    client.readOn()
+    await until(() => client.transcript.ids.length === 1 || client.closed, 'the frame')
+    expect(closes).toEqual([])
+    expect(client.transcript.ids).toEqual([1])
   })
 
   it('and has everything is never destroyed, however long nothing is published', async () => {

@@ -13,7 +13,7 @@ function handle(
   how: { http2?: boolean; highWaterMark?: number } = {},
 ): Promise<TestServer> {
   const adapted = toNodeHandler(handler)
-  return serve((req, res) => adapted(req, res), how)
+  return serve((req, res) => adapted(req, res), { readsBody: true, ...how })
 }
 
 /** The body of an answer as text, once it is complete. */

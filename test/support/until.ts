@@ -7,7 +7,7 @@ const now = performance.now.bind(performance)
 export async function until(
   condition: () => boolean,
   what = String(condition),
-  withinMs = 5000,
+  withinMs = 10_000,
 ): Promise<void> {
   const deadline = now() + withinMs
   while (!condition()) {
@@ -17,7 +17,7 @@ export async function until(
 }
 
 /** The promise's own outcome, or a failure that says what never came. */
-export function within<T>(promise: PromiseLike<T>, what: string, withinMs = 5000): Promise<T> {
+export function within<T>(promise: PromiseLike<T>, what: string, withinMs = 10_000): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = later(() => reject(new Error(`still waiting after ${withinMs} ms for: ${what}`)), withinMs)
     promise.then(resolve, reject).then(

@@ -133,6 +133,21 @@ describe.each(surfaces)('a replay that wrote no id ends with a cursor block ($na
     ])
   })
 
+  it('that does not pass by what was published while it was subscribing', async () => {
+    const bus = makeBus({
+      onDiagnostic: ({ type }) => {
+        if (type === 'state_resync_required') publishNotes(bus, 1)
+      },
+    })
+    const stream = await open(bus, {}, behind('e0:9'))
+    await hearMarker(bus, stream)
+    const said = stream.transcript.said.filter((line) => typeof line === 'string')
+    // Cut right behind the cursor block, the client must still resume in front of the event that follows it.
+    const before = said.slice(0, said.indexOf('e1:1 note'))
+    expect(said).toContain('e1:1 note')
+    expect(before).not.toContain('cursor e1:1')
+  })
+
   it('that names the head as it was at subscription, not events that came since', async () => {
     const bus = makeBus()
     publishNotes(bus, 5)

@@ -105,7 +105,7 @@ describe.each(surfaces)('what is written ($name)', ({ open }) => {
     const bus = makeBus()
     const failure = new Error('format failed')
     const format: Format = (frame) => {
-      if (frame.type === 'bad') throw failure
+      if ((frame.type as string) === 'bad') throw failure
       return `id: e1:${frame.id}\ndata: 1\n\n`
     }
     const stream = await open(bus, { format })
@@ -237,6 +237,23 @@ describe.each([nodeHttp1, web])('an event for ten subscribers ($name)', ({ open 
     await heard(late, (t) => t.ids.length === 3)
     expect(calls).toEqual({ 'one 1': 1, 'one 2': 1, 'one 3': 1, 'two 1': 1, 'two 2': 1, 'two 3': 1 })
     expect(new Set(streams.flatMap((stream) => stream.transcript.payloads))).toEqual(new Set(['one', 'two']))
+  })
+
+  it('is formatted once by each, however many format functions there are', async () => {
+    const bus = makeBus()
+    let calls = 0
+    const formats = idsFrom(1, 8).map(
+      (n): Format =>
+        (frame) => {
+          if (frame.id !== undefined) calls++
+          return `${frame.id === undefined ? '' : `id: ${frame.id}\n`}data: ${n}\n\n`
+        },
+    )
+    const streams = await Promise.all([...formats, ...formats].map((format) => open(bus, { format })))
+    await Promise.all(streams.map((stream) => heard(stream, (t) => t.cursors.length > 0)))
+    publishNotes(bus, 3)
+    await Promise.all(streams.map((stream) => heard(stream, (t) => t.ids.length === 3)))
+    expect(calls).toBe(8 * 3)
   })
 
   it('shows the value it had when it was published, where bytes are capped', async () => {

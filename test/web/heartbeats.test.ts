@@ -122,62 +122,25 @@ describe.each(surfaces)('a heartbeat ($name)', ({ open }) => {
 function gated(inner: Subscription<Frame>) {
   let free = 0
   let wake: (() => void)[] = []
-  const opened = () => new Promise<void>((resolve) => wake.push(resolve))
   const next = async (): Promise<IteratorResult<Frame, undefined>> => {
-    while (free === 0) await opened()
+    while (free === 0) await new Promise<void>((resolve) => wake.push(resolve))
     free--
     return inner.next()
   }
-  const subscription: Subscription<Frame> = {
+  const gate: Partial<Subscription<Frame>> = {
     next,
-    return: (value) => inner.return(value),
-    throw: (error) => inner.throw(error),
-    [Symbol.asyncIterator]: () => subscription,
-    [Symbol.asyncDispose]: async () => {
-      await inner.return()
-    },
-    batches: () => ({
-      next: async () => {
-        const result = await next()
-        return result.done ? result : { done: false, value: [result.value] }
-      },
-      return: async () => {
-        await inner.return()
-        return { done: true, value: undefined }
-      },
-      [Symbol.asyncIterator]() {
-        return this
-      },
-      [Symbol.asyncDispose]: async () => {
-        await inner.return()
-      },
-    }),
     tryNext: () => {
       if (free === 0) return undefined
       free--
       return inner.tryNext()
     },
-    keptOf: (frame) => inner.keptOf(frame),
-    report: (diagnostic) => inner.report(diagnostic),
-    get queued() {
-      return inner.queued
-    },
-    get queuedBytes() {
-      return inner.queuedBytes
-    },
-    get lastDeliveredId() {
-      return inner.lastDeliveredId
-    },
-    get position() {
-      return inner.position
-    },
-    get epoch() {
-      return inner.epoch
-    },
-    get closed() {
-      return inner.closed
-    },
   }
+  const subscription = new Proxy(inner, {
+    get: (_target, key) => {
+      const value: unknown = Reflect.get(key in gate ? gate : inner, key)
+      return typeof value === 'function' ? value.bind(inner) : value
+    },
+  })
   return {
     subscription,
     give: (frames: number) => {

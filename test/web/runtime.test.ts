@@ -46,6 +46,7 @@ function context(forbidden: (name: string) => void): ReturnType<typeof createCon
     URL,
     URLSearchParams,
     queueMicrotask,
+    performance,
     console,
   }
   const handles = new Map<number, NodeJS.Timeout>()

@@ -194,8 +194,11 @@ describe('a send', () => {
     await settle(5)
     expect(sent).toBe(false)
     await reader.read()
+    // A reader that goes on asks for more.
+    const more = reader.read()
     await within(sending, 'the send')
     await reader.cancel()
+    expect(await more).toMatchObject({ done: true })
     await within(transport.closed, '`closed`')
   })
 
