@@ -5,7 +5,7 @@
  * commands of the set-up get no standard input: what is piped in are the events.
  */
 import { spawn } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
+import { lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -25,8 +25,13 @@ function newestIn(folder) {
   )
 }
 
-/** npm writes this file last, so a broken install is not taken for a whole one. */
-const installIsDue = () => changedAt('node_modules/.package-lock.json') < changedAt('package-lock.json')
+/**
+ * npm writes its own copy of the lock file last, so a broken install is not taken for a whole one. A `node_modules` that
+ * is a link belongs to another checkout: `npm ci` would follow it and empty that one.
+ */
+const installIsDue = () =>
+  !lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink() &&
+  changedAt('node_modules/.package-lock.json') < changedAt('package-lock.json')
 
 const buildIsDue = () => {
   const built = Math.min(changedAt('dist/index.js'), changedAt('dist/node.js'))

@@ -1,4 +1,14 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -7,6 +17,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Demo, endAll, startDemo } from './demo.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+/** For a machine that is busy with other tests; nothing is asserted of how long it takes. */
+const PATIENCE = { timeout: 30_000 }
 let demo: Demo | undefined
 let folder: string
 
@@ -26,7 +38,7 @@ const linesOf = (running: Demo, count: number) =>
     const { source } = await running.stats()
     expect(source.lines).toBe(count)
     return source
-  })
+  }, PATIENCE)
 
 /** Status of a request with headers that `fetch` would not send. */
 const statusOf = (url: string, method: string, headers: Record<string, string>) =>
@@ -42,7 +54,7 @@ const statusOf = (url: string, method: string, headers: Record<string, string>) 
 describe('the source of events', () => {
   it('is the machine where standard input is neither pipe nor file', async () => {
     demo = await startDemo()
-    await vi.waitFor(async () => expect((await demo?.stats())?.bus.lastEventId).toBeGreaterThan(3))
+    await vi.waitFor(async () => expect((await demo?.stats())?.bus.lastEventId).toBeGreaterThan(3), PATIENCE)
     expect((await demo.stats()).source).toMatchObject({ kind: 'figures', ended: false })
   })
 
@@ -58,7 +70,7 @@ describe('the source of events', () => {
     const file = join(folder, 'some.log')
     writeFileSync(file, 'one\r\ntwo\n\nfour')
     demo = await startDemo({ input: { file } })
-    await vi.waitFor(async () => expect((await demo?.stats())?.source.ended).toBe(true))
+    await vi.waitFor(async () => expect((await demo?.stats())?.source.ended).toBe(true), PATIENCE)
     expect(await linesOf(demo, 4)).toMatchObject({ kind: 'input' })
   })
 
@@ -66,7 +78,7 @@ describe('the source of events', () => {
     const file = join(folder, 'empty.log')
     writeFileSync(file, '')
     demo = await startDemo({ input: { file } })
-    await vi.waitFor(async () => expect((await demo?.stats())?.source.ended).toBe(true))
+    await vi.waitFor(async () => expect((await demo?.stats())?.source.ended).toBe(true), PATIENCE)
   })
 })
 
@@ -180,6 +192,17 @@ describe('the set-up before it', () => {
     utimesSync(join(folder, 'node_modules', '.package-lock.json'), 1, 1)
     await (await startDemo({ start, env })).stop()
     expect(calls()).toBe('ci\nrun\nci\n')
+  })
+
+  it('leaves alone what is linked in from another checkout, however old', async () => {
+    const { start, env, calls } = clone()
+    const other = join(folder, 'other')
+    mkdirSync(other)
+    writeFileSync(join(other, 'kept'), '')
+    symlinkSync(other, join(folder, 'node_modules'))
+    await (await startDemo({ start, env })).stop()
+    expect(calls()).toBe('run\n')
+    expect(readdirSync(other)).toEqual(['kept'])
   })
 
   it('shows what a failing step said and does not serve', async () => {
