@@ -21,6 +21,7 @@ import {
   type EventOf,
   type Frame,
   type PublishInput,
+  type StateResyncRequired,
 } from './event.ts'
 import { Hub } from './hub.ts'
 import { EventLog } from './log.ts'
@@ -30,7 +31,7 @@ import {
   checkSubscribeOptions,
   type EventBusOptions,
 } from './options.ts'
-import { type Replay, replayOf } from './replay.ts'
+import { replayOf } from './replay.ts'
 import { BusSubscription, type SubscriptionPlan } from './subscription.ts'
 
 export class EventBus<Events extends EventMap<Events> = AnyEvents> {
@@ -122,11 +123,11 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     // An epoch says something of a cursor only.
     const epoch = (lastEventId === undefined ? undefined : checked.epoch) ?? this.epoch
     const plan = { ...checked, epoch, head, start, passes }
-    const subscription = new BusSubscription(
-      this.#hub,
-      plan,
-      replays && !over ? this.#replay(plan) : undefined,
-    )
+    const resync = replays && !over ? this.#judge(plan) : undefined
+    const replay = replays && !over ? replayOf(this.#log, start, resync, passes) : undefined
+    const subscription = new BusSubscription(this.#hub, plan, replay)
+    // Told only now: whoever hears of it may publish, and that is live for this subscriber.
+    if (resync) this.#hub.announce('resyncs', resync)
     if (this.#ended || over) subscription.close({ drain: !over })
     return subscription as Subscription<Frame<Events>>
   }
@@ -180,22 +181,18 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     throw new SubscriberLimitExceededError(limit)
   }
 
-  /** The replay behind a cursor, told of what is gone where the cursor cannot be resumed without loss. */
-  #replay({ start, epoch, passes }: SubscriptionPlan): Replay {
+  /** Whether a cursor can be resumed without loss; if not, the frame that says so. */
+  #judge({ start, epoch }: SubscriptionPlan): StateResyncRequired | undefined {
     const mismatch = epoch !== this.epoch
     const reset = mismatch || start > this.lastEventId
     // Judged by the watermark: an empty log says nothing about what has left it.
-    const gone = reset || start + 1 < this.earliestAvailableId
-    const resync = gone
-      ? controlFrame('state_resync_required', {
-          reason: reset ? 'epoch_reset' : 'ring_evicted',
-          lastDeliveredId: start,
-          earliestAvailableId: this.earliestAvailableId,
-          epoch: this.epoch,
-          ...(mismatch && { detail: 'epoch_mismatch' }),
-        })
-      : undefined
-    if (resync) this.#hub.announce('resyncs', resync)
-    return replayOf(this.#log, start, resync, passes)
+    if (!reset && start + 1 >= this.earliestAvailableId) return undefined
+    return controlFrame('state_resync_required', {
+      reason: reset ? 'epoch_reset' : 'ring_evicted',
+      lastDeliveredId: start,
+      earliestAvailableId: this.earliestAvailableId,
+      epoch: this.epoch,
+      ...(mismatch && { detail: 'epoch_mismatch' }),
+    })
   }
 }

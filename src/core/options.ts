@@ -85,6 +85,8 @@ export function checkSubscribeOptions(options: SubscribeOptions, caps: Subscribe
 }
 
 function countOf(from: NonNullable<SubscribeOptions['from']>): number {
+  if (typeof from === 'string' && from !== 'earliest')
+    throw new RangeError("from must be 'earliest' or { last }")
   return from === 'earliest' ? Infinity : check('from.last', check('from', from, 'object').last, 'number', 0)
 }
 

@@ -21,6 +21,10 @@ export type EndReason =
 
 /** Where the bytes go. It calls `pump.resume`, `pump.flushed` and `pump.settle` as they apply. */
 export interface Sink {
+  /** Something like the bytes that it was given and has not got rid of: falls as they leave. */
+  readonly pending: number
+  /** What it was given last waits in it for room; `resume` says when that is over. */
+  readonly full: boolean
   /** Takes whole frames. False: no more until `resume`. */
   write(bytes: Uint8Array): boolean
   /** Ends the stream behind what was written. */
@@ -39,6 +43,8 @@ export interface Source {
   readonly ended: EndReason | undefined
   /** Calls back once when there is something to take, or the end. */
   wait(wake: () => void): void
+  /** The sink has room for what it was given last. */
+  taken?(): void
   /** What an idle stream is sent, if anything. */
   beat(): Uint8Array | undefined
   /** Frees whatever the source holds; more than once is once. */
@@ -52,6 +58,11 @@ export interface PumpTimes {
   readonly stallTimeoutMs: number
 }
 
+// Progress that shows only when it is looked at is noticed this much of the bound late.
+const LOOKS_PER_STALL = 4
+
+const now = () => (globalThis.performance ?? Date).now()
+
 export class Pump {
   /** Bytes given to the sink. */
   bytes = 0
@@ -63,6 +74,8 @@ export class Pump {
   #waiting = false
   /** Writes that the sink has not got rid of. */
   #inFlight = 0
+  /** Bytes that it had got rid of when it was looked at last. */
+  #gone = 0
   #lastWrite = 0
   #lastProgress = 0
   #over: EndReason | undefined
@@ -80,7 +93,7 @@ export class Pump {
   /** Writes the opening, if there is one, and begins; what follows waits until the sink says that it takes more. */
   start(sink: Sink, opening: Uint8Array): void {
     this.#sink = sink
-    this.#lastWrite = performance.now()
+    this.#lastWrite = now()
     this.#beatIn(this.#times.beatMs)
     if (opening.length > 0) this.#write(opening)
     this.#run()
@@ -89,21 +102,21 @@ export class Pump {
   /** The sink takes more. */
   resume(): void {
     this.#writable = true
+    this.#source.taken?.()
     this.#run()
   }
 
   /** The sink got rid of a write. */
   readonly flushed = (): void => {
     this.#inFlight--
-    this.#lastProgress = performance.now()
+    this.#lastProgress = now()
   }
 
   /** The sink has something on its way that no `write` gave it. */
   launched(): void {
     if (this.#inFlight++ > 0) return
-    this.#lastProgress = performance.now()
-    if (this.#cancelWatch === undefined && this.#times.stallTimeoutMs > 0)
-      this.#watchFor(this.#times.stallTimeoutMs)
+    this.#lastProgress = now()
+    if (this.#cancelWatch === undefined && this.#times.stallTimeoutMs > 0) this.#watch()
   }
 
   /** Ends the stream behind what was written, and behind `last`. */
@@ -155,9 +168,8 @@ export class Pump {
       if (chunk !== undefined) this.#write(chunk)
       else if (this.#source.ended !== undefined) this.finish(this.#source.ended)
       else {
-        if (this.#waiting) return
+        if (!this.#waiting) this.#source.wait(this.#wake)
         this.#waiting = true
-        this.#source.wait(this.#wake)
         return
       }
     }
@@ -171,13 +183,18 @@ export class Pump {
   #write(bytes: Uint8Array): void {
     this.bytes += bytes.length
     this.launched()
-    this.#lastWrite = performance.now()
-    this.#writable = this.#sink?.write(bytes) === true
+    this.#lastWrite = now()
+    try {
+      this.#writable = this.#sink?.write(bytes) === true
+      if (this.#sink?.full === false) this.#source.taken?.()
+    } catch {
+      this.destroy('error')
+    }
   }
 
   #beatIn(ms: number): void {
     this.#cancelBeat = after(ms, () => {
-      const left = this.#lastWrite + this.#times.beatMs - performance.now()
+      const left = this.#lastWrite + this.#times.beatMs - now()
       if (left > 0) {
         this.#beatIn(left)
         return
@@ -188,14 +205,18 @@ export class Pump {
     })
   }
 
-  /** Re-armed only when it fires: a timer set anew at every write would cost more than the write's bookkeeping. */
-  #watchFor(ms: number): void {
-    this.#cancelWatch = after(ms, () => {
+  /** Looks now and then, while something is on its way: a timer set anew at every write would cost more than the write. */
+  #watch(): void {
+    const { stallTimeoutMs } = this.#times
+    this.#cancelWatch = after(Math.ceil(stallTimeoutMs / LOOKS_PER_STALL), () => {
       this.#cancelWatch = undefined
       if (this.#inFlight === 0) return
-      const left = this.#lastProgress + this.#times.stallTimeoutMs - performance.now()
-      if (left > 0) this.#watchFor(left)
-      else this.destroy('stalled')
+      // Part of a large write may have left without its callback.
+      const gone = this.bytes - (this.#sink?.pending ?? 0)
+      if (gone > this.#gone) this.#lastProgress = now()
+      this.#gone = gone
+      if (now() - this.#lastProgress >= stallTimeoutMs) this.destroy('stalled')
+      else this.#watch()
     })
   }
 }

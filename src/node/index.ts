@@ -10,6 +10,7 @@ import type { AnyEvents, BusLike } from '../index.ts'
 import { check, wrongType } from '../internal/check.ts'
 import { answer } from '../web/answer.ts'
 import type { Pumped } from '../web/body.ts'
+import type { Bytes } from '../web/encoder.ts'
 import type { SseStreamOptions } from '../web/options.ts'
 import { openTransport, type SseTransportOptions, type TransportStream } from '../web/transport.ts'
 import { isGone, type NodeRequest, type NodeResponse, NodeSink, writeHead } from './sink.ts'
@@ -20,7 +21,10 @@ export type { SseTransportOptions, TransportStream } from '../web/transport.ts'
 export type { NodeRequest, NodeResponse } from './sink.ts'
 export { toNodeHandler } from './to-node-handler.ts'
 
-const toBytes = (text: string) => Buffer.from(text)
+const nodeBytes: Bytes = {
+  encode: (text) => Buffer.from(text),
+  join: (chunks, size) => Buffer.concat(chunks, size),
+}
 
 /**
  * Answers a request with a stream of the bus (HTML standard, § 9.2): `retry:`, a cursor block for a client that brought
@@ -41,7 +45,7 @@ export async function serveSse<Events = AnyEvents>(
   checkPair(req, res)
   if (isGone(req, res)) return
   const request = { method: req.method, lastEventId: req.headers['last-event-id'], url: req.url ?? '' }
-  const { status, headers, stream } = answer(bus, request, options as SseStreamOptions, toBytes)
+  const { status, headers, stream } = answer(bus, request, options as SseStreamOptions, nodeBytes)
   writeHead(res, status, headers)
   if (stream === undefined) res.end()
   else await pumped(stream, req, res)
@@ -57,7 +61,7 @@ export function sseTransport(
   options: SseTransportOptions = {},
 ): TransportStream {
   checkPair(req, res)
-  const { transport, stream, headers } = openTransport(options, toBytes)
+  const { transport, stream, headers } = openTransport(options, nodeBytes)
   if (isGone(req, res)) stream.pump.settle()
   else {
     writeHead(res, 200, headers)

@@ -53,6 +53,7 @@ export class NodeSink implements Sink {
   readonly #flush: (() => void) | undefined
   readonly #forget: () => void
   readonly #onSettled: () => void
+  full = false
 
   constructor(req: NodeRequest, res: NodeResponse, pump: Pump, onSettled: () => void) {
     this.#res = res as ServerResponse
@@ -64,9 +65,17 @@ export class NodeSink implements Sink {
     res.on('finish', this.#onFinish)
   }
 
+  get pending(): number {
+    // One large write leaves piece by piece, and only the handle knows: Node's own idle timeout looks there too.
+    const handle = (this.#res.socket as unknown as { _handle?: { writeQueueSize?: number } } | null)?._handle
+    return this.#res.writableLength + (handle?.writeQueueSize ?? 0)
+  }
+
+
   write(bytes: Uint8Array): boolean {
     const more = this.#res.write(bytes, this.#pump.flushed)
     this.#flush?.()
+    this.full = !more
     return more
   }
 
@@ -94,12 +103,15 @@ export class NodeSink implements Sink {
   readonly #onFinish = () => this.#pump.settle()
 }
 
-/** Writes status and headers. Those that were set before stay, unless `headers` names them. */
+/**
+ * Writes status and headers. Those that were set before stay, unless `headers` names them. A stream is the last response
+ * of its connection: kept alive, one that falls idle only during `server.close()` would hold that up for seconds.
+ */
 export function writeHead(res: NodeResponse, status: number, headers: Headers): void {
   if (res.headersSent) return
   const response = res as ServerResponse
-  // A kept-alive connection that falls idle only now would hold up `server.close()` for seconds.
-  if ('shouldKeepAlive' in response) response.shouldKeepAlive = false
+  const streams = headers.get('content-type')?.startsWith('text/event-stream')
+  if (streams && 'shouldKeepAlive' in response) response.shouldKeepAlive = false
   response.statusCode = status
   for (const [name, value] of headers) {
     if (name !== 'set-cookie') response.setHeader(name, value)

@@ -1,7 +1,7 @@
 /** A fetch handler as a Node handler: the same care for slow and lost clients as a stream of a bus has. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { check } from '../internal/check.ts'
 import { isGone, type NodeRequest, type NodeResponse, onDisconnect, ownFlush, writeHead } from './sink.ts'
 
@@ -39,7 +39,7 @@ async function responseOf(handler: FetchHandler, request: Request | undefined): 
   try {
     const response = await handler(request)
     // By shape: a framework's own Response may be of another realm.
-    if (typeof response?.headers?.get === 'function') return response
+    if (typeof response?.headers?.get === 'function' && !response.bodyUsed) return response
   } catch {
     // Whatever it says is for the server's own log: the handler is the place to write it.
   }
@@ -51,13 +51,31 @@ function requestOf(req: NodeRequest, signal: AbortSignal): Request | undefined {
   const { method = 'GET', url = '/', headers } = req
   const scheme = (req.socket as { encrypted?: boolean } | undefined)?.encrypted ? 'https' : 'http'
   const host = headers[':authority'] ?? headers.host ?? 'localhost'
-  const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(req as IncomingMessage)
+  const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(req as IncomingMessage)
   const init = { method, headers: headersOf(req), body, duplex: 'half', signal }
   try {
     return new Request(new URL(url, `${scheme}://${host}`), init as RequestInit)
   } catch {
     return undefined
   }
+}
+
+/** Read as the handler asks for it; one that it leaves unread does not cost the connection. */
+function bodyOf(req: Readable): ReadableStream {
+  const chunks = req.iterator({ destroyOnReturn: false })
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done) controller.close()
+        else controller.enqueue(new Uint8Array(value))
+      },
+      async cancel() {
+        await chunks.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 function headersOf(req: NodeRequest): [string, string][] {

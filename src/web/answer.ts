@@ -7,7 +7,7 @@ import type { BusLike, Frame, Subscription } from '../index.ts'
 import type { EndReason } from '../internal/pump.ts'
 import { type Cursor, parseCursor } from '../last-event-id/index.ts'
 import { BusSource, type CountingSource } from './bus-source.ts'
-import { Encoder } from './encoder.ts'
+import { type Bytes, Encoder } from './encoder.ts'
 import { type CheckedStreamOptions, checkStreamOptions, retryText, type SseStreamOptions } from './options.ts'
 import { abortText, SseStream, streamErrorText } from './stream.ts'
 
@@ -49,27 +49,36 @@ export function answer(
   bus: BusLike,
   request: StreamRequest,
   options: SseStreamOptions,
-  toBytes: (text: string) => Uint8Array,
+  bytes: Bytes,
 ): Answer {
   const checked = checkStreamOptions(options)
   const { headers, signal } = checked
   const { cursor, invalid, maxQueued } = readRequest(request, checked)
-  if (Number.isNaN(maxQueued)) return refusal(400, 'error', checked)
-  if (bus.ended && !bus.closed && cursor && isHead(cursor, bus)) return refusal(204, 'ended', checked)
+  const { maxQueuedBytes, filter, warnings } = options
+  const shared = { maxQueued: maxQueued ?? options.maxQueued, maxQueuedBytes, filter, warnings }
+  const from = cursor === undefined && invalid === undefined ? options.from : undefined
+  const atEnd = bus.ended && !bus.closed && cursor !== undefined && isHead(cursor, bus)
+  const outOfBounds = Number.isNaN(maxQueued)
+  if (outOfBounds) shared.maxQueued = options.maxQueued
+  if (atEnd || outOfBounds || request.method === 'HEAD' || signal?.aborted || from !== options.from) {
+    // Options that this request has no use for are checked all the same, by their one judge: nothing is registered.
+    void bus.subscribe({ ...shared, from: options.from, signal: AbortSignal.abort() })
+  }
+  if (outOfBounds) return refusal(400, 'error', checked)
+  if (atEnd) return refusal(204, 'ended', checked)
   if (request.method === 'HEAD') return { status: 200, headers }
 
-  const encoder = new Encoder(checked, toBytes)
+  const encoder = new Encoder(checked, bytes)
   const stream = (source: CountingSource, opening: string, subscription?: Subscription): Answer => {
     const parts = { bus, options: checked, encoder, source, opening, cursor, subscription }
     return { status: 200, headers, stream: new SseStream(parts) }
   }
   const retry = retryText(checked.retryMs)
-  if (signal?.aborted)
+  if (signal?.aborted) {
     return stream(new EndedSource('aborted'), retry + abortText(signal, encoder, bus.epoch))
-
-  const from = cursor === undefined && invalid === undefined ? options.from : undefined
-  const { maxQueuedBytes, filter, warnings } = options
-  const shared = { maxQueued: maxQueued ?? options.maxQueued, maxQueuedBytes, filter, warnings }
+  }
+  // Read before: a bus may have moved on by the time that its `subscribe` returns.
+  const head = bus.lastEventId
   let subscription: Subscription
   try {
     subscription = bus.subscribe({ ...shared, from, lastEventId: cursor?.id, epoch: cursor?.epoch })
@@ -84,7 +93,7 @@ export function answer(
   }
 
   const replaying = cursor !== undefined || from !== undefined
-  const source = new BusSource(bus, subscription, encoder, shared, replaying, checked.heartbeat)
+  const source = new BusSource(bus, subscription, encoder, shared, replaying, checked.heartbeat, head)
   let opening = retry
   if (invalid !== undefined) {
     subscription.report({ type: 'invalid_last_event_id', value: invalid })

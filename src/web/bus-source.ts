@@ -49,13 +49,14 @@ export class BusSource implements CountingSource {
     options: SubscribeOptions,
     replaying: boolean,
     heartbeat: string,
+    head: number,
   ) {
     this.#bus = bus
     this.#encoder = encoder
     this.#options = options
     this.#heartbeat = heartbeat
     this.#subscription = subscription
-    this.#head = bus.lastEventId
+    this.#head = head
     this.#clientAt = subscription.lastDeliveredId
     this.#replaying = replaying
   }
@@ -67,6 +68,16 @@ export class BusSource implements CountingSource {
   }
 
   take(): Uint8Array | undefined {
+    try {
+      return this.#take()
+    } catch {
+      // The backend failed: what was taken before is written, and the client comes back with its cursor.
+      this.ended = 'error'
+      return undefined
+    }
+  }
+
+  #take(): Uint8Array | undefined {
     const chunk: Uint8Array[] = []
     let size = 0
     for (let next = this.#left ?? this.#next(); next !== undefined; next = this.#next()) {
@@ -80,7 +91,7 @@ export class BusSource implements CountingSource {
       this.frames++
       if (next.cursor !== undefined) this.lastId = this.#clientAt = next.cursor
     }
-    return chunk.length > 1 ? joined(chunk, size) : chunk[0]
+    return chunk.length > 1 ? this.#encoder.bytes.join(chunk, size) : chunk[0]
   }
 
   wait(wake: () => void): void {
@@ -169,6 +180,7 @@ export class BusSource implements CountingSource {
   /** A new subscription in place of the one that was evicted, where nothing between them is lost. */
   #goOn(): boolean {
     const { position, epoch } = this.#subscription
+    const head = this.#bus.lastEventId
     if (this.#bus.closed || position + 1 < this.#bus.earliestAvailableId) return false
     try {
       this.#subscription = this.#bus.subscribe({ ...this.#options, lastEventId: position, epoch })
@@ -176,18 +188,8 @@ export class BusSource implements CountingSource {
       // The limit: somebody else has taken the place.
       return false
     }
-    this.#head = this.#bus.lastEventId
+    this.#head = head
     this.#continued = true
     return true
   }
-}
-
-function joined(chunk: Uint8Array[], size: number): Uint8Array {
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const part of chunk) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
 }

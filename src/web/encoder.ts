@@ -15,30 +15,41 @@ export interface Encoded {
   readonly cursor: number | undefined
 }
 
-/** What is kept of an event's encodings; `encoded` is undefined where the format leaves the event out. */
+/** How a runtime makes bytes. */
+export interface Bytes {
+  encode(text: string): Uint8Array
+  join(chunks: Uint8Array[], size: number): Uint8Array
+}
+
+/** One encoding of an event: under which name, and undefined where the format leaves the event out. */
 interface Memo {
-  readonly format: unknown
-  readonly epoch: string | undefined
+  readonly name: string
   readonly encoded: Encoded | undefined
 }
 
-// A handler that makes a new `format` for each request must not make each event collect an encoding per request.
-const KEPT_ENCODINGS = 4
+/**
+ * What is kept with an event: its encodings by the forms that we know, and by the user's functions. The latter weakly, so
+ * that a handler that makes a new `format` for each request does not make each event collect an encoding per request.
+ */
+interface Encodings {
+  readonly own: Memo[]
+  custom?: WeakMap<object, Memo[]>
+}
 
 export class Encoder {
   readonly #options: CheckedStreamOptions
-  readonly #toBytes: (text: string) => Uint8Array
-  readonly #format: unknown
+  readonly #name: string
+  readonly bytes: Bytes
 
-  constructor(options: CheckedStreamOptions, toBytes: (text: string) => Uint8Array) {
+  constructor(options: CheckedStreamOptions, bytes: Bytes) {
     this.#options = options
-    this.#toBytes = toBytes
-    this.#format = options.format ?? options.data + options.event
+    this.#name = `${options.data} ${options.event} `
+    this.bytes = bytes
   }
 
   /** Text that is no frame of a bus, and the cursor behind it. */
   encode(text: string, cursor?: number): Encoded {
-    return { bytes: this.#toBytes(text), cursor }
+    return { bytes: this.bytes.encode(text), cursor }
   }
 
   /** Moves a client's cursor and shows it nothing. */
@@ -60,15 +71,26 @@ export class Encoder {
   event(event: BusEvent, subscription: Subscription): Encoded | undefined {
     const kept = subscription.keptOf(event)
     const epoch = this.#epochIn(subscription.epoch)
-    kept.wire ??= []
-    const memos = kept.wire as Memo[]
-    const found = memos.find((memo) => memo.format === this.#format && memo.epoch === epoch)
-    if (found !== undefined) return found.encoded
+    const name = this.#name + epoch
+    const memos = this.#memosOf(kept)
+    const memo = memos.find((candidate) => candidate.name === name)
+    if (memo !== undefined) return memo.encoded
     const text = this.#eventText(event, kept, subscription)
     const moves = text !== undefined && /^id:/m.test(text)
     const encoded = text === undefined ? undefined : this.encode(text, moves ? event.id : undefined)
-    if (memos.push({ format: this.#format, epoch, encoded }) > KEPT_ENCODINGS) memos.shift()
+    memos.push({ name, encoded })
     return encoded
+  }
+
+  #memosOf(kept: Kept): Memo[] {
+    const { format } = this.#options
+    kept.wire ??= { own: [] }
+    const encodings = kept.wire as Encodings
+    if (format === undefined) return encodings.own
+    encodings.custom ??= new WeakMap()
+    const memos = encodings.custom.get(format) ?? []
+    encodings.custom.set(format, memos)
+    return memos
   }
 
   #epochIn(epoch: string): string | undefined {

@@ -7,9 +7,8 @@
 
 import type { AnyEvents, BusLike } from '../index.ts'
 import { check, wrongType } from '../internal/check.ts'
-import { utf8 } from '../internal/kept.ts'
 import { answer } from './answer.ts'
-import { bodyOf } from './body.ts'
+import { bodyOf, webBytes } from './body.ts'
 import type { SseStreamOptions } from './options.ts'
 import { openTransport, type SseTransportOptions, type TransportStream } from './transport.ts'
 
@@ -37,7 +36,7 @@ export function sseResponse<Events = AnyEvents>(
     lastEventId: request.headers.get('last-event-id'),
     url: request.url,
   }
-  const { status, headers, stream } = answer(bus, asked, options as SseStreamOptions, utf8)
+  const { status, headers, stream } = answer(bus, asked, options as SseStreamOptions, webBytes)
   return new Response(stream === undefined ? null : bodyOf(stream, request.signal), { status, headers })
 }
 
@@ -50,6 +49,6 @@ export function sseTransport(
   options: SseTransportOptions = {},
 ): { transport: TransportStream; response: Response } {
   if (typeof request?.headers?.get !== 'function') throw wrongType('request', 'a Request', request)
-  const { transport, stream, headers } = openTransport(options, utf8)
+  const { transport, stream, headers } = openTransport(options, webBytes)
   return { transport, response: new Response(bodyOf(stream, request.signal), { status: 200, headers }) }
 }

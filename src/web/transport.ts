@@ -5,6 +5,7 @@ import { cursorText } from '../internal/cursor.ts'
 import { type EndReason, Pump, type Sink, type Source } from '../internal/pump.ts'
 import { cursorBlock } from '../sse/block.ts'
 import type { Pumped } from './body.ts'
+import type { Bytes } from './encoder.ts'
 import { checkTimes, HEARTBEAT, retryText, type TimeOptions } from './options.ts'
 
 /** What a session sends to, whatever carries it. */
@@ -46,7 +47,9 @@ class TransportClosedError extends Error {
 /** Messages that wait for the sink. */
 class MessageSource implements Source {
   ended: EndReason | undefined
+  /** The first one may have been written, and wait for room in the sink. */
   #queue: Outgoing[] = []
+  #written = false
   #wake: (() => void) | undefined
   readonly #heartbeat: Uint8Array
 
@@ -66,9 +69,14 @@ class MessageSource implements Source {
   }
 
   take(): Uint8Array | undefined {
-    const next = this.#queue.shift()
-    next?.taken()
-    return next?.bytes
+    if (this.#written) return undefined
+    this.#written = this.#queue.length > 0
+    return this.#queue[0]?.bytes
+  }
+
+  taken(): void {
+    if (this.#written) this.#queue.shift()?.taken()
+    this.#written = false
   }
 
   wait(wake: () => void): void {
@@ -104,15 +112,12 @@ export interface OpenTransport {
 }
 
 /** Throws `TypeError` or `RangeError` naming the option. The stream begins when it is given a sink. */
-export function openTransport(
-  options: SseTransportOptions,
-  toBytes: (text: string) => Uint8Array,
-): OpenTransport {
+export function openTransport(options: SseTransportOptions, { encode }: Bytes): OpenTransport {
   const { heartbeatMs, stallTimeoutMs, retryMs, headers } = checkTimes(options)
   const epoch = option(options, 'epoch', 'string', undefined)
   if (epoch !== undefined && !/^[\w-]{1,64}$/.test(epoch))
     throw new RangeError('epoch must be 1 to 64 of A-Z a-z 0-9 _ -')
-  const source = new MessageSource(toBytes(HEARTBEAT))
+  const source = new MessageSource(encode(HEARTBEAT))
   let isClosed = false
   let over: () => void = () => {}
   const closed = new Promise<void>((resolve) => {
@@ -125,15 +130,15 @@ export function openTransport(
   const transport: TransportStream = {
     async send(message, id) {
       const idLine = id === undefined ? '' : `id: ${cursorText(checkId(id), epoch)}\n`
-      await source.push(toBytes(`${idLine}data: ${JSON.stringify(message) ?? 'null'}\n\n`))
+      await source.push(encode(`${idLine}data: ${JSON.stringify(message) ?? 'null'}\n\n`))
     },
     async cursor(id) {
-      await source.push(toBytes(cursorBlock(checkId(id), epoch)))
+      await source.push(encode(cursorBlock(checkId(id), epoch)))
     },
     close(reason) {
       if (reason !== undefined) {
         const data = JSON.stringify({ v: 1, type: 'stream_error', data: { error: reason, code: reason } })
-        void source.push(toBytes(`event: stream_error\ndata: ${data}\n\n`)).catch(() => {})
+        void source.push(encode(`event: stream_error\ndata: ${data}\n\n`)).catch(() => {})
       }
       isClosed = true
       source.end()
@@ -143,7 +148,7 @@ export function openTransport(
     },
     closed,
   }
-  const start = (sink: Sink) => pump.start(sink, toBytes(retryText(retryMs)))
+  const start = (sink: Sink) => pump.start(sink, encode(retryText(retryMs)))
   return { transport, stream: { pump, start }, headers }
 }
 
