@@ -84,6 +84,6 @@ async function serialised(of, { web, node }, options) {
     texts.push(await response.text())
   }
   bus.close()
-  await new Promise((resolve) => server.close(resolve))
+  server.close()
   return { count, asPublished: texts.every((text) => text.includes('"data":{"word":"then"}')) }
 }

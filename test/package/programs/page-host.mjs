@@ -43,6 +43,7 @@ const page = vm.createContext({
   clearInterval: clearIntervalNumber,
   clearTimeout: clearTimeoutNumber,
   crypto: { getRandomValues: (array) => crypto.getRandomValues(array) },
+  performance,
   queueMicrotask,
   setInterval: setIntervalNumber,
   setTimeout: setTimeoutNumber,
