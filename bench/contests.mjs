@@ -8,7 +8,7 @@ const library = {
   serve: '../library/serve.mjs',
 }
 
-const fanOut = { fixture: 'fan-out', samples: 10, processes: 4, warm: 8 }
+const fanOut = { fixture: 'fan-out', samples: 10, processes: 3, warm: 8 }
 const publish = { fixture: 'publish', samples: 10, processes: 3, warm: 8 }
 const subscribers = { fixture: 'subscribers', samples: 5, processes: 2, warm: 3, execArgv: ['--expose-gc'] }
 const http = { fixture: 'http', samples: 8, processes: 2, warm: 3 }
@@ -57,13 +57,14 @@ export const contests = {
   'publish, large ring': {
     ...publish,
     samples: 6,
-    warm: 3,
+    processes: 2,
+    warm: 2,
     execArgv: ['--max-old-space-size=4096'],
-    options: { ringSize: 1_000_000, count: 400_000 },
+    options: { ringSize: 1_000_000, count: 300_000 },
     contenders: {
       ours: { module: library.fanOut },
       limit: { module: '../limits/circular-array.mjs' },
-      'ours, byte caps on': { module: library.fanOut, caps: true },
+      'ours, byte caps on': { module: library.fanOut, caps: true, count: 100_000 },
     },
   },
   resume: {
