@@ -13,7 +13,7 @@ import {
   serveBus,
 } from '../support/http-surfaces.ts'
 import { idsFrom } from '../support/http-transcript.ts'
-import { elapsed, settle, until, within } from '../support/until.ts'
+import { elapsed, pause, settle, until, within } from '../support/until.ts'
 
 const LARGE = 'x'.repeat(65_536)
 
@@ -147,19 +147,19 @@ describe('a client that reads', () => {
 
   it('a single frame for longer than the bound, but takes some of it all the time, is never destroyed', async () => {
     const bus = makeBus()
-    const { closes, options } = noted({ stallTimeoutMs: 150, heartbeatMs: 0 })
+    const { closes, options } = noted({ stallTimeoutMs: 1000, heartbeatMs: 0 })
     const server = await serveBus(bus, options)
     const client = await server.open()
     await heard(client, (t) => t.cursors.length > 0)
     client.stopReading()
-    publishNotes(bus, 1, 'x'.repeat(24 * 1_048_576))
+    publishNotes(bus, 1, 'x'.repeat(32 * 1_048_576))
     const took = await elapsed(async () => {
       for (let n = 0; n < 12; n++) {
-        await client.readSome(1_048_576)
-        await settle(25)
+        await client.readSome(524_288)
+        await pause(90)
       }
     })
-    expect(took).toBeGreaterThan(300)
+    expect(took).toBeGreaterThan(1000)
     client.readOn()
     await until(() => client.transcript.ids.length === 1 || client.closed, 'the frame')
     expect(closes).toEqual([])

@@ -34,6 +34,9 @@ export async function elapsed(work: () => PromiseLike<unknown>): Promise<number>
   return now() - start
 }
 
+/** Real time, where it is itself what a test is about: a client that takes its time. */
+export const pause = (ms: number) => new Promise<void>((resolve) => later(resolve, ms))
+
 /** Lets everything that is already on its way (microtasks, immediates, loopback sockets) arrive. */
 export async function settle(turns = 3): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => later(resolve, 1))
