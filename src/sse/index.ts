@@ -66,8 +66,8 @@ const SPECIAL_TYPES: ReadonlySet<string> = /* @__PURE__ */ new Set<
  * that a bus made keeps its JSON, which is made once however often it is formatted; a frame written by hand is encoded
  * afresh.
  *
- * @throws TypeError for a wrong option; a frame whose id is not an integer from 0 to 2^53 − 1, or whose type has CR, LF
- * or NUL. Throws what `JSON.stringify` throws for the data.
+ * @throws TypeError for a wrong option (an epoch is looked at where there is an id); a frame whose id is not an integer
+ * from 0 to 2^53 − 1, or whose type has CR, LF or NUL. Throws what `JSON.stringify` throws for the data.
  */
 export function formatSseFrame(frame: Frame, options: SseFrameOptions = {}): string {
   if (typeof options !== 'object') check('options', 0, /object/)
@@ -76,7 +76,9 @@ export function formatSseFrame(frame: Frame, options: SseFrameOptions = {}): str
   if (event !== !!event) check('event', 0, /boolean/)
   const type = check('type', frame.type, ONE_LINE)
   const control = SPECIAL_TYPES.has(type) ? type.length > 5 : undefined
-  return `${frame.id === undefined || control ? '' : cursorLine(frame.id, epoch)}${
+  // Checked on a control frame too, which is not to have one.
+  const head = frame.id === undefined ? '' : cursorLine(frame.id, epoch)
+  return `${control ? '' : head}${
     (control ?? event) ? `event: ${type}\n` : ''
   }data: ${(data === 'envelope' ? envelopeJson : payloadJson)(frame as BusEvent)}\n\n`
 }
