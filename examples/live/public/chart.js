@@ -14,19 +14,21 @@ function shape(name, attributes, text) {
 
 /** `{ sample(subscribers, maxQueued) }`; each call adds one point in time and draws. */
 export function createChart(svg) {
-  /** name → `{ colour, points: [{ at, queued, evicted, held }] }`, oldest first. */
+  /** name → `{ colour, points: [{ at, round, queued, evicted }] }`, oldest first. */
   const lines = new Map()
+  let round = 0
   let drawn = 0
 
   function sample(subscribers, maxQueued) {
     const now = performance.now()
+    round += 1
     for (const { name, you, queued, evicted } of subscribers) {
       let line = lines.get(name)
       if (line === undefined) {
         line = { colour: you ? 0 : 1 + (drawn++ % (COLOURS - 1)), points: [] }
         lines.set(name, line)
       }
-      line.points.push({ at: now, queued, evicted })
+      line.points.push({ at: now, round, queued, evicted })
     }
     for (const [name, line] of lines) {
       line.points = line.points.filter(({ at }) => at > now - WINDOW_MS - 1000)
@@ -56,8 +58,8 @@ export function createChart(svg) {
 
 const LEVELS = [
   ['cap', 1, 'cap: evicted'],
-  ['warn', 0.75, '75 %: warned'],
-  ['rearm', 0.375, '37.5 %: re-armed'],
+  ['warn', 0.75, '75\u00a0%: warned'],
+  ['rearm', 0.375, '37.5\u00a0%: re-armed'],
   ['zero', 0, ''],
 ]
 
@@ -84,13 +86,14 @@ const times = (x, now, right) =>
     return shape('text', { class: 'label', x: at, y: HEIGHT - 5, 'text-anchor': anchor }, text)
   })
 
-/** A gap in the samples is a gap in the line: the subscriber was not connected. */
+/** Where a sample lacks the subscriber its line has a gap: it was not connected. */
 function curve({ colour, points }, x, y) {
   const drawn = []
   let path = ''
   let before
   for (const point of points) {
-    const joined = before !== undefined && point.at - before.at < 1000 && !(before.evicted && !point.evicted)
+    const joined =
+      before !== undefined && point.round === before.round + 1 && !(before.evicted && !point.evicted)
     path += `${joined ? 'L' : 'M'}${x(point.at).toFixed(1)} ${y(point.queued).toFixed(1)}`
     if (point.evicted && joined && !before.evicted) drawn.push(cross(x(point.at), y(point.queued)))
     before = point

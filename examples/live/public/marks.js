@@ -70,7 +70,7 @@ const DESCRIPTIONS = {
   slow_client_warning: ({ queueSize, maxQueued }) => ({
     kind: 'warning',
     title: 'Slow-client warning',
-    text: `${queueSize} of ${maxQueued} events were waiting, 75 % of the cap. There is one warning until the backlog has been down to 37.5 %.`,
+    text: `${queueSize} of ${maxQueued} events were waiting, 75\u00a0% of the cap. There is one warning until the backlog has been down to 37.5\u00a0%.`,
   }),
 
   client_evicted: ({ queueSize, maxQueued, droppedAfter }) => ({
