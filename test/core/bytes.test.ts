@@ -173,8 +173,8 @@ describe('ringSize', () => {
     expect(busWith(3, { ringSize: 0 }).stats()).toMatchObject({ ringEvents: 0, earliestAvailableId: 4 })
   })
 
-  it.each([2_000_000, Infinity])('%d is lowered to 1,000,000', (ringSize) => {
-    const bus = new EventBus({ ringSize })
+  it('above 1,000,000 is lowered to that', { timeout: 60_000 }, () => {
+    const bus = new EventBus({ ringSize: 2_000_000 })
     const event = { type: 'a' }
     for (let i = 0; i < 1_000_001; i++) bus.publish(event)
     expect(bus.stats()).toMatchObject({ ringEvents: 1_000_000, earliestAvailableId: 2 })

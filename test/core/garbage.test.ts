@@ -1,9 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { BoundedAsyncQueue, type EventBus, type Subscription } from '../../src/index.ts'
 import { busWith } from '../support/bus.ts'
 import { range } from '../support/frames.ts'
 import { collect, Watched } from '../support/garbage.ts'
 import { framesOf } from '../support/reading.ts'
+
+// Each look at what is alive is three full collections, which take seconds on a busy machine.
+vi.setConfig({ testTimeout: 60_000 })
 
 /** Publishes `count` watched payloads and keeps none. */
 function publishWatched(bus: EventBus, watched: Watched, count: number, bytes?: number): void {
@@ -112,6 +115,20 @@ describe('what a subscriber holds', () => {
       expect(bus.lastEventId).toBe(ringSize * 6)
     },
   )
+
+  it('is, for a stalled replay of a ring that is capped by bytes, within that cap as well', async () => {
+    const maxRingBytes = 16_000
+    const bus = busWith(0, { maxRingBytes })
+    const watched = new Watched()
+    publishWatched(bus, watched, 2, 100)
+    const stalled = bus.subscribe({ lastEventId: 0, maxQueued: 1 })
+    publishWatched(bus, watched, 100, 1000)
+    const { ringEvents } = bus.stats()
+    const pinned = (await watched.alive()).filter((index) => index < 102 - ringEvents)
+    expect(pinned.slice(0, 2)).toEqual([0, 1])
+    expect(pinned.length * 1000).toBeLessThan(maxRingBytes)
+    expect(stalled.closed).toBe(true)
+  })
 
   it('of a replay is nothing once it was read to its end', async () => {
     const bus = busWith(0, { ringSize: 100 })

@@ -387,6 +387,24 @@ describe('what a filter does to the bus during its replay', () => {
     expect(bus.subscriberCount).toBe(0)
   })
 
+  it.each([
+    ['return()', (own: Subscription) => void own.return()],
+    ['close({ drain: false })', (_own: Subscription, bus: EventBus) => bus.close({ drain: false })],
+  ])('%s, and refusing everything, is not asked again', async (_name, act) => {
+    const bus = busWith(100)
+    const asked: number[] = []
+    const own: Subscription = bus.subscribe({
+      lastEventId: 0,
+      filter: (event) => {
+        asked.push(event.id)
+        if (event.id === 2) act(own, bus)
+        return false
+      },
+    })
+    expect(await framesOf(own)).toEqual([DONE])
+    expect(asked).toEqual([1, 2])
+  })
+
   it('close() lets the replay end', async () => {
     const { own } = resumedWith((_own, bus) => bus.close())
     expect(await framesOf(own)).toEqual([1, 2, 3, 4, complete(4, 4), DONE])

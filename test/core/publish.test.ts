@@ -57,6 +57,7 @@ const refused: [string, unknown][] = [
   ['a boolean', true],
   ['a symbol', Symbol('s')],
   ['a BigInt', 1n],
+  ['a function, though it has a type', Object.assign(() => 1, { type: 'tick' })],
   ['an empty object', {}],
   ['an array', ['tick']],
   ['a type that is undefined', { type: undefined }],
