@@ -33,6 +33,13 @@ describe('`serveSse` rejects, with the response untouched, for', () => {
     expect(error).toMatchObject(complaint(name, kind))
   })
 
+  it('a header value that `Headers` takes and Node does not', async () => {
+    for (const value of ['a\u0001b', 'a\u007fb']) {
+      const error = await refused((bus, req, res) => serveSse(bus, req, res, { headers: { 'X-A': value } }))
+      expect(error).toMatchObject(complaint('headers', 'TypeError'))
+    }
+  })
+
   it('options that are no object', async () => {
     for (const options of [null, 7, 'x'] as unknown as SseOptions[]) {
       expect(await refused((bus, req, res) => serveSse(bus, req, res, options))).toMatchObject(

@@ -141,6 +141,51 @@ describe('`closeTimeoutMs`', () => {
   })
 })
 
+describe('`bus.close()` ends the response of a client that has stopped reading, in time, also where its stream', () => {
+  type Stuck = {
+    bus: ReturnType<typeof makeBus>
+    exchange: ReturnType<typeof fakeExchange>
+    abort: () => void
+  }
+  const states: Record<string, (stuck: Stuck) => unknown> = {
+    'was being replayed': () => {},
+    'had been ended with its bus': ({ bus }) => bus.end(),
+    'had been aborted': ({ abort }) => abort(),
+    'had been evicted': ({ bus }) => {
+      publishNotes(bus, 300)
+      expect(bus.stats().evicted).toBe(1)
+    },
+    'had been outrun and gone on': async ({ bus, exchange }) => {
+      publishNotes(bus, 300)
+      exchange.socket.open()
+      const { received } = exchange.socket
+      await until(() => received.control('replay_complete').length > 0)
+      expect(bus.stats().evicted).toBe(1)
+      exchange.socket.shut()
+      publishNotes(bus, 100, 'x'.repeat(10_000))
+    },
+  }
+
+  it.each(Object.entries(states))('%s', async (_name, reach) => {
+    const clock = fakeClock()
+    const bus = makeBus()
+    publishNotes(bus, 500, 'x'.repeat(10_000))
+    const controller = new AbortController()
+    const exchange = fakeExchange({ open: false, headers: { 'last-event-id': '0' } })
+    const options = { stallTimeoutMs: 0, heartbeatMs: 0, signal: controller.signal }
+    const done = serveSse(bus, exchange.req, exchange.res, options)
+    await settle()
+    await reach({ bus, exchange, abort: () => controller.abort() })
+    await settle()
+    bus.close()
+    await settle()
+    await clock.pass(600)
+    await within(done, 'serveSse to settle')
+    expect(exchange.socket.destroyed).toBe(true)
+    expect(clock.timers).toBe(0)
+  })
+})
+
 describe('the end of a stream', () => {
   it('closes an HTTP/1.1 connection, so that it does not linger as a keep-alive one', async () => {
     const bus = makeBus()

@@ -351,22 +351,27 @@ describe('a fetch handler that fails', () => {
     expect(`${client.headText}${text}`).not.toContain('secret')
   })
 
-  it('in the middle of its body tears the response: it never looks complete', async () => {
+  it.each([
+    ['HTTP/1.1', false],
+    ['HTTP/2', true],
+  ])('in the middle of its body tears the response: it never looks complete (%s)', async (_name, http2) => {
+    let fail: () => void = () => {}
     const server = await handle(
       () =>
         new Response(
           new ReadableStream<Uint8Array>({
-            pull(controller) {
-              if (controller.desiredSize === 0) return
+            start(controller) {
               controller.enqueue(encode('id: 1\ndata: 1\n\n'))
-              setImmediate(() => controller.error(new Error('body failed')))
-              return new Promise(() => {})
+              fail = () => controller.error(new Error('body failed'))
             },
           }),
         ),
+      { http2 },
     )
-    const client = await server.open()
-    await over(client)
+    const client = http2 ? await http2Open(server.port) : await server.open()
+    await heard(client, (t) => t.ids.length === 1)
+    fail()
+    await until(() => client.closed)
     expect(client.ended).toBe(false)
   })
 

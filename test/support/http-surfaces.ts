@@ -119,8 +119,12 @@ class Http2Stream implements Stream {
   closed = false
   readonly session: http2.ClientHttp2Session
   readonly stream: http2.ClientHttp2Stream
-  constructor(port: number, { path = '/', method = 'GET', headers = {} }: RequestShape) {
-    this.session = http2.connect(`http://127.0.0.1:${port}`)
+  constructor(
+    port: number,
+    { path = '/', method = 'GET', headers = {} }: RequestShape,
+    session?: http2.ClientHttp2Session,
+  ) {
+    this.session = session ?? http2.connect(`http://127.0.0.1:${port}`)
     const pairs = Array.isArray(headers) ? headers : Object.entries(headers)
     this.stream = this.session.request({ ':path': path, ':method': method, ...Object.fromEntries(pairs) })
     this.stream.on('response', (head) => {
@@ -153,7 +157,9 @@ class Http2Stream implements Stream {
   }
 }
 
-export const http2Open = (port: number, request: RequestShape = {}) => new Http2Stream(port, request).head()
+/** A stream of its own session, or of one that is there already. */
+export const http2Open = (port: number, request: RequestShape = {}, session?: http2.ClientHttp2Session) =>
+  new Http2Stream(port, request, session).head()
 
 export const nodeHttp1: Surface = {
   name: 'node over HTTP/1.1',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { heard } from '../support/http-client.ts'
+import { ended, heard } from '../support/http-client.ts'
 import {
   hearMarker,
   makeBus,
@@ -114,6 +114,48 @@ describe.each(surfaces)('what is written ($name)', ({ open }) => {
     bus.publish({ type: 'good' })
     await heard(stream, (t) => t.ids.includes(2))
     expect(bus.diagnostics).toContainEqual({ type: 'callback_error', error: failure })
+  })
+})
+
+describe.each(surfaces)('a callback that acts on the bus while a frame is made ($name)', ({ open }) => {
+  const acting = (act: (id: number) => void): Format => {
+    const seen = new Set<unknown>()
+    return (frame) => {
+      const { id } = frame
+      if (id !== undefined && !seen.has(id)) {
+        seen.add(id)
+        act(id as number)
+      }
+      return id === undefined ? undefined : `id: ${id}\ndata: 1\n\n`
+    }
+  }
+
+  it('may publish: what it publishes comes behind', async () => {
+    const bus = makeBus()
+    const stream = await open(bus, { format: acting((id) => id < 5 && publishNotes(bus, 1)) })
+    await heard(stream, (t) => t.cursors.length > 0)
+    publishNotes(bus, 1)
+    await heard(stream, (t) => t.ids.length === 5)
+    expect(stream.transcript.ids).toEqual([1, 2, 3, 4, 5])
+  })
+
+  it('may close the bus: the stream ends', async () => {
+    const bus = makeBus()
+    const stream = await open(bus, { format: acting(() => bus.close()) })
+    await heard(stream, (t) => t.cursors.length > 0)
+    publishNotes(bus, 1)
+    await ended(stream)
+    expect(stream.transcript.ids).toEqual([1])
+  })
+
+  it('may abort its own stream', async () => {
+    const bus = makeBus()
+    const controller = new AbortController()
+    const stream = await open(bus, { format: acting(() => controller.abort()), signal: controller.signal })
+    await heard(stream, (t) => t.cursors.length > 0)
+    publishNotes(bus, 3)
+    await ended(stream)
+    expect(bus.subscriberCount).toBe(0)
   })
 })
 

@@ -49,6 +49,7 @@ describe.each(surfaces)('`onOpen` ($name)', ({ open }) => {
     await heard(stream, (t) => t.cursors.length > 0)
     publishNotes(bus, 1)
     await heard(stream, (t) => t.ids.length === 1)
+    expect(bus.diagnostics).toMatchObject([{ type: 'callback_error', error: { message: 'hook failed' } }])
   })
 })
 
