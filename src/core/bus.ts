@@ -11,7 +11,7 @@ import { dispose } from '../internal/dispose.ts'
 import { sizeOf } from '../internal/kept.ts'
 import type { CloseOptions, SubscribeOptions, Subscription } from './bus-like.ts'
 import type { BusStats } from './diagnostics.ts'
-import { draftOf, Rejection } from './draft.ts'
+import { draftOf, type Rejection } from './draft.ts'
 import { SubscriberLimitExceededError } from './errors.ts'
 import {
   type AnyEvents,
@@ -21,7 +21,6 @@ import {
   type EventOf,
   type Frame,
   type PublishInput,
-  type StateResyncRequired,
 } from './event.ts'
 import { Hub } from './hub.ts'
 import { EventLog } from './log.ts'
@@ -31,15 +30,12 @@ import {
   checkSubscribeOptions,
   type EventBusOptions,
 } from './options.ts'
-import { replayOf } from './replay.ts'
-import { BusSubscription, type SubscriptionPlan } from './subscription.ts'
+import { BusSubscription } from './subscription.ts'
 
 export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   readonly #options: CheckedBusOptions
   readonly #log: EventLog
   readonly #hub: Hub
-  #published = 0
-  #rejected = 0
   #ended = false
   #closed = false
 
@@ -92,13 +88,12 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     const draft = draftOf(input, measured)
     // Getters and `toJSON` ran just now, and may have ended the bus.
     if (this.#ended) return undefined
-    if (draft instanceof Rejection) return this.#reject(draft)
-    const id = this.#log.lastId + 1
-    if (id > Number.MAX_SAFE_INTEGER) return this.#reject(new Rejection('ids_exhausted', draft.type))
-    draft.id = id
+    if (draft.id === undefined) return this.#reject(draft)
+    draft.id = this.lastEventId + 1
+    if (draft.id > Number.MAX_SAFE_INTEGER)
+      return this.#reject({ type: 'event_rejected', reason: 'ids_exhausted', eventType: draft.type })
     const event = Object.freeze(draft) as BusEvent
     const bytes = measured ? sizeOf(event) : 0
-    this.#published++
     this.#log.append(event, bytes)
     this.#hub.deliver(event, bytes)
     return event as EventOf<Events>
@@ -113,22 +108,32 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
    */
   subscribe(options: SubscribeOptions<Events> = {}): Subscription<Frame<Events>> {
     const checked = checkSubscribeOptions(options as SubscribeOptions, this.#options)
-    const { lastEventId, last, signal, filter } = checked
-    const replays = lastEventId !== undefined || last !== undefined
-    const over = this.#closed || signal?.aborted || (this.#ended && !replays)
-    if (!this.#ended && !over) this.#admit()
-    const head = this.#log.lastId
-    const passes = filter && ((event: BusEvent) => this.#hub.ask(filter, event))
-    const start = lastEventId ?? Math.max(head - (last ?? 0), this.earliestAvailableId - 1)
-    // An epoch says something of a cursor only.
-    const epoch = (lastEventId === undefined ? undefined : checked.epoch) ?? this.epoch
-    const plan = { ...checked, epoch, head, start, passes }
-    const resync = replays && !over ? this.#judge(plan) : undefined
-    const replay = replays && !over ? replayOf(this.#log, start, resync, passes) : undefined
-    const subscription = new BusSubscription(this.#hub, plan, replay)
-    // Told only now: whoever hears of it may publish, and that is live for this subscriber.
-    if (resync) this.#hub.announce('resyncs', resync)
-    if (this.#ended || over) subscription.close({ drain: !over })
+    const { lastEventId, last, signal, epoch } = checked
+    const { lastEventId: head, earliestAvailableId } = this
+    const over = this.#closed || signal?.aborted
+    if (!over && !this.#ended) this.#admit()
+
+    const subscription = new BusSubscription(this.#hub, checked, head)
+    const cursor = lastEventId ?? (last === undefined ? last : Math.max(head - last, earliestAvailableId - 1))
+    if (cursor !== undefined) {
+      const mismatch = epoch !== this.epoch
+      const reset = mismatch || cursor > head
+      // Judged by the watermark: an empty log says nothing about what has left it.
+      const gone = reset || cursor + 1 < earliestAvailableId
+      const resync = gone
+        ? controlFrame('state_resync_required', {
+            reason: reset ? 'epoch_reset' : 'ring_evicted',
+            lastDeliveredId: cursor,
+            earliestAvailableId,
+            epoch: this.epoch,
+            ...(mismatch && { detail: 'epoch_mismatch' }),
+          })
+        : undefined
+      subscription.resume(cursor, this.#log.read(), resync)
+      // Told only now: whoever hears of it may publish, and that is live for this subscriber.
+      if (resync && !over) this.#hub.announce('resyncs', resync)
+    }
+    if (over || this.#ended) subscription.close({ drain: !over })
     return subscription as Subscription<Frame<Events>>
   }
 
@@ -152,12 +157,12 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   }
 
   stats(): BusStats {
+    const { lastEventId, earliestAvailableId } = this
     return {
       ...this.#hub.counts,
-      published: this.#published,
-      rejected: this.#rejected,
-      lastEventId: this.lastEventId,
-      earliestAvailableId: this.earliestAvailableId,
+      published: lastEventId - this.#options.startAfterId,
+      lastEventId,
+      earliestAvailableId,
       ringEvents: this.#log.size,
       ringBytes: this.#log.bytes,
       subscribers: Array.from(this.#hub.subscribers, (subscriber) => subscriber.stats),
@@ -170,8 +175,8 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   }
 
   #reject(rejection: Rejection): undefined {
-    this.#rejected++
-    this.#hub.report({ ...rejection })
+    this.#hub.counts.rejected++
+    this.#hub.report(rejection)
   }
 
   #admit(): void {
@@ -179,20 +184,5 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     if (this.subscriberCount < limit) return
     this.#hub.report({ type: 'subscriber_rejected', limit })
     throw new SubscriberLimitExceededError(limit)
-  }
-
-  /** Whether a cursor can be resumed without loss; if not, the frame that says so. */
-  #judge({ start, epoch }: SubscriptionPlan): StateResyncRequired | undefined {
-    const mismatch = epoch !== this.epoch
-    const reset = mismatch || start > this.lastEventId
-    // Judged by the watermark: an empty log says nothing about what has left it.
-    if (!reset && start + 1 >= this.earliestAvailableId) return undefined
-    return controlFrame('state_resync_required', {
-      reason: reset ? 'epoch_reset' : 'ring_evicted',
-      lastDeliveredId: start,
-      earliestAvailableId: this.earliestAvailableId,
-      epoch: this.epoch,
-      ...(mismatch && { detail: 'epoch_mismatch' }),
-    })
   }
 }

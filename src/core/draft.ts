@@ -3,55 +3,63 @@
  * that may publish or close the bus, so they run here, before the event has a place in the order.
  */
 
-import { keysBehindData, measure, stamp } from '../internal/kept.ts'
-import type { RejectionReason } from './diagnostics.ts'
+import { envelopeJson, keysBehindData, stamp } from '../internal/kept.ts'
+import type { Diagnostic, RejectionReason } from './diagnostics.ts'
 import { type BusEvent, EVENT_SCHEMA_VERSION, isReservedType } from './event.ts'
 
 /** An event that has no id yet, and is not frozen. */
 export type Draft = { -readonly [Key in keyof BusEvent]: BusEvent[Key] }
 
+/** Why an input is no event, with its type where that is a valid one. */
+export type Rejection = Extract<Diagnostic, { type: 'event_rejected' }> & { readonly id?: undefined }
+
 // What the `event:` line of a stream can carry.
 const ONE_LINE = /^[^\r\n\0]+$/
 
-/** Why an input is no event, with its type where that is a valid one. */
-export class Rejection {
-  readonly type = 'event_rejected'
-  readonly reason: RejectionReason
-  readonly eventType?: string
+// Most publishers use few types: the last one that was found good need not be looked at again.
+let accepted: unknown = ONE_LINE
 
-  constructor(reason: RejectionReason, eventType?: string) {
-    this.reason = reason
-    if (eventType) this.eventType = eventType
-  }
-}
-
-/** Reads each key of the input. With `measured`, its JSON is made and measured. */
+/** Reads each key of the input. With `measured`, its JSON is made. */
 export function draftOf(input: unknown, measured: boolean): Draft | Rejection {
   let reason: RejectionReason = 'invalid_input'
   let eventType: string | undefined
   try {
-    const { type } = input as Draft
-    if (typeof input !== 'object') return new Rejection(reason)
-    if (typeof type !== 'string' || !ONE_LINE.test(type)) return new Rejection('invalid_type')
-    if (isReservedType(type)) return new Rejection('reserved_type', type)
-    eventType = type
-    const event = copyOf(input as Draft, type)
-    stamp(event)
-    reason = 'not_serialisable'
-    if (measured) measure(event)
-    return event
+    const { type, data } = input as Draft
+    if (typeof input === 'object' && (type === accepted || isType(type))) {
+      eventType = type
+      if (type === accepted || !isReservedType(type)) {
+        accepted = type
+        const event = stamp<Draft>({ id: 0, v: EVENT_SCHEMA_VERSION, type, data })
+        copyRest(input as Draft, event)
+        reason = 'not_serialisable'
+        if (measured) envelopeJson(event)
+        return event
+      }
+    }
   } catch {
-    return new Rejection(reason, eventType)
+    // A getter, or `toJSON`: user code that cannot say why.
+  }
+  return { type: 'event_rejected', reason, ...(eventType && { eventType }) }
+}
+
+function isType(type: unknown): type is string {
+  return typeof type === 'string' && ONE_LINE.test(type)
+}
+
+function copyRest(input: Draft, event: Draft): void {
+  // Cheaper than a list of the keys, and most inputs have no others.
+  for (const key in input) {
+    if (key === 'type' || key === 'data') continue
+    for (const behind of keysBehindData(input)) {
+      const value = input[behind]
+      if (value !== undefined) define(event, behind, value)
+    }
+    return
   }
 }
 
-function copyOf(input: Draft, type: string): Draft {
-  const event: Draft = { id: 0, v: EVENT_SCHEMA_VERSION, type, data: input.data }
-  for (const key of keysBehindData(input)) {
-    const value = input[key]
-    // Assigned, `__proto__` would change what the event inherits.
-    if (key === '__proto__') Object.defineProperty(event, key, { value, enumerable: true })
-    else if (value !== undefined) event[key] = value
-  }
-  return event
+function define(event: Draft, key: string, value: unknown): void {
+  // Assigned, `__proto__` would change what the event inherits.
+  if (key === '__proto__') Object.defineProperty(event, key, { value, enumerable: true })
+  else event[key] = value
 }

@@ -7,17 +7,19 @@
  */
 
 import type { Diagnostic } from './diagnostics.ts'
-import type { BusEvent, ClientEvicted, SlowClientWarning, StateResyncRequired } from './event.ts'
+import type { BusEvent, ControlFrame } from './event.ts'
 import type { BusSubscription } from './subscription.ts'
 
 export class Hub {
   readonly subscribers = new Set<BusSubscription>()
   readonly closeListeners = new Set<() => void>()
-  readonly counts = { evicted: 0, warned: 0, resyncs: 0 }
+  readonly counts = { rejected: 0, evicted: 0, warned: 0, resyncs: 0 }
   /** Buffered frames of every stream, also of those that left, are no longer to be read. */
   discarded = false
   readonly #onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined
-  #tasks: (() => void)[] = []
+  /** What waits for its turn while something has it. */
+  #waiting: (() => void)[] = []
+  #busy = false
 
   constructor(onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined) {
     this.#onDiagnostic = onDiagnostic
@@ -25,9 +27,13 @@ export class Hub {
 
   /** Gives an event to every subscriber, behind what is being given already. */
   deliver(event: BusEvent, bytes: number): void {
-    this.#inTurn(() => {
-      for (const subscriber of this.subscribers) subscriber.offer(event, bytes)
-    })
+    if (this.#busy) {
+      this.#waiting.push(() => this.#fanOut(event, bytes))
+      return
+    }
+    this.#busy = true
+    this.#fanOut(event, bytes)
+    this.#settle()
   }
 
   /** Ends every subscription: without `drain` at once, else when what was published before has reached it. */
@@ -54,28 +60,28 @@ export class Hub {
   }
 
   /** Counts and reports a frame that a subscriber is given. */
-  announce(
-    count: keyof Hub['counts'],
-    { type, data }: SlowClientWarning | ClientEvicted | StateResyncRequired,
-  ): void {
+  announce(count: keyof Hub['counts'], { type, data }: ControlFrame): void {
     this.counts[count]++
     this.report({ type, data } as Diagnostic)
   }
 
-  /** A user's filter: one that throws is reported and counts as false. */
-  ask(filter: (event: BusEvent) => boolean, event: BusEvent): boolean {
-    try {
-      return filter(event)
-    } catch (error) {
-      this.report({ type: 'callback_error', error })
-      return false
-    }
+  #fanOut(event: BusEvent, bytes: number): void {
+    for (const subscriber of this.subscribers) subscriber.offer(event, bytes)
   }
 
-  /** Runs a task now, or behind those that are running: also those that they bring about. */
+  /** Runs a task now, or behind what is going on. */
   #inTurn(task: () => void): void {
-    if (this.#tasks.push(task) > 1) return
-    for (const next of this.#tasks) next()
-    this.#tasks = []
+    this.#waiting.push(task)
+    if (!this.#busy) this.#settle()
+  }
+
+  /** Works off what waits, and what that brings about. */
+  #settle(): void {
+    if (this.#waiting.length > 0) {
+      this.#busy = true
+      for (const task of this.#waiting) task()
+      this.#waiting = []
+    }
+    this.#busy = false
   }
 }

@@ -9,13 +9,8 @@
 import { sizeOf } from '../internal/kept.ts'
 import type { BusEvent } from './event.ts'
 
-export interface Chunk {
-  readonly firstId: number
-  readonly events: (BusEvent | undefined)[]
-  bytes: number
-  /** The log's generation when this chunk was made: no reader that was taken before can hold it. */
-  readonly generation: number
-}
+/** Events with ascending ids. Those that left the log are undefined. */
+export type Chunk = readonly (BusEvent | undefined)[]
 
 export interface LogOptions {
   readonly ringSize: number
@@ -24,89 +19,70 @@ export interface LogOptions {
 }
 
 export class EventLog {
-  readonly #ringSize: number
-  readonly #maxBytes: number
-  #spine: readonly Chunk[] = []
-  #generation = 0
-  #earliestId: number
-  #lastId: number
-  #bytes = 0
+  /** The id of the last event, retained or not. */
+  lastId: number
+  /** How many events are retained. */
+  size = 0
+  /** Their bytes; 0 where nothing is measured. */
+  bytes = 0
+  readonly #options: LogOptions
+  #spine: readonly (BusEvent | undefined)[][] = []
+  /** How many events have left the oldest chunk. */
+  #gone = 0
+  /** A reader may hold the oldest chunk, which is then left as it is. */
+  #shared = false
 
-  constructor({ ringSize, maxRingBytes, startAfterId }: LogOptions) {
-    this.#ringSize = ringSize
-    this.#maxBytes = maxRingBytes
-    this.#lastId = startAfterId
-    this.#earliestId = startAfterId + 1
-  }
-
-  get lastId(): number {
-    return this.#lastId
+  constructor(options: LogOptions) {
+    this.#options = options
+    this.lastId = options.startAfterId
   }
 
   /** The eviction watermark: the oldest retained id, or the next id where nothing is retained. */
   get earliestId(): number {
-    return this.#earliestId
-  }
-
-  get size(): number {
-    return this.#lastId + 1 - this.#earliestId
-  }
-
-  get bytes(): number {
-    return this.#bytes
+    return this.lastId + 1 - this.size
   }
 
   /** Retains an event, whose id must be the next one. One that is larger than the cap empties the log. */
   append(event: BusEvent, bytes: number): void {
-    this.#lastId = event.id
-    if (this.#ringSize === 0 || bytes > this.#maxBytes) {
-      this.clear()
-      return
+    let open = this.#spine[this.#spine.length - 1]
+    // The root balances the two copies that follow a reader's visit: of the spine, and of the oldest chunk.
+    if (open === undefined || (2 * open.length) ** 2 >= this.size) {
+      open = []
+      this.#spine = [...this.#spine, open]
     }
-    while (this.size > this.#ringSize || this.#bytes + bytes > this.#maxBytes) this.#evict()
-    const chunk = this.#openChunk(event.id)
-    chunk.events.push(event)
-    chunk.bytes += bytes
-    this.#bytes += bytes
+    open.push(event)
+    this.lastId = event.id
+    this.size++
+    this.bytes += bytes
+    while (this.size > this.#options.ringSize || this.bytes > this.#options.maxRingBytes) this.#evict()
   }
 
   clear(): void {
     this.#spine = []
-    this.#bytes = 0
-    this.#earliestId = this.#lastId + 1
+    this.size = this.bytes = this.#gone = 0
   }
 
-  /** The chunks with every retained event above `afterId`, as they are now, however far the log moves on. */
-  read(afterId: number): readonly Chunk[] {
-    // Who resumes at the head takes nothing, and so costs the next publish no copy.
-    if (afterId >= this.#lastId) return []
-    this.#generation++
+  /** The chunks with every retained event, as they are now, however far the log moves on; later ones may follow in the last. */
+  read(): readonly Chunk[] {
+    this.#shared = true
     return this.#spine
   }
 
-  /**
-   * The chunk that takes the next event. The square root balances the two copies that follow a reader's visit: of the
-   * spine, and of the oldest chunk. Bytes seal a chunk too, since a reader that stalls pins it as it fills.
-   */
-  #openChunk(firstId: number): Chunk {
-    const last = this.#spine[this.#spine.length - 1]
-    if (last && last.events.length < Math.sqrt(this.#ringSize) && last.bytes * 16 < this.#maxBytes)
-      return last
-    const chunk = { firstId, events: [], bytes: 0, generation: this.#generation }
-    this.#spine = [...this.#spine, chunk]
-    return chunk
-  }
-
-  /** Lets the oldest event go, so that nothing of the bus reaches it. A chunk that a reader may hold is left as it is. */
+  /** Lets the oldest event go, so that nothing of the bus reaches it. */
   #evict(): void {
-    let oldest = this.#spine[0] as Chunk
-    if (oldest.generation !== this.#generation) {
-      oldest = { ...oldest, events: oldest.events.slice(), generation: this.#generation }
+    let oldest = this.#spine[0] as (BusEvent | undefined)[]
+    if (this.#shared) {
+      oldest = oldest.slice()
       this.#spine = [oldest, ...this.#spine.slice(1)]
+      this.#shared = false
     }
-    const at = this.#earliestId++ - oldest.firstId
-    if (this.#bytes > 0) this.#bytes -= sizeOf(oldest.events[at] as BusEvent)
-    oldest.events[at] = undefined
-    if (at === oldest.events.length - 1) this.#spine = this.#spine.slice(1)
+    if (this.bytes > 0) this.bytes -= sizeOf(oldest[this.#gone] as BusEvent)
+    this.size--
+    oldest[this.#gone++] = undefined
+    if (this.#gone === oldest.length) {
+      this.#spine = this.#spine.slice(1)
+      this.#gone = 0
+      this.#shared = true
+    }
   }
 }

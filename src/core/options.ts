@@ -23,8 +23,9 @@ export interface EventBusOptions {
   onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined
 }
 
-/** The caps that a subscriber has unless it asks for its own. */
-export interface SubscriberCaps {
+/** What a subscriber has unless it asks for its own. */
+export interface SubscriberDefaults {
+  readonly epoch: string
   readonly maxQueued: number
   readonly maxQueuedBytes: number
   /** Every event is measured; only then can a subscriber cap bytes. */
@@ -39,7 +40,6 @@ const EPOCH = /^[\w-]{1,64}$/
 
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function checkBusOptions(options: EventBusOptions) {
-  check('options', options, 'object')
   const epoch = option(options, 'epoch', 'string', undefined) ?? freshEpoch()
   if (!EPOCH.test(epoch)) throw new RangeError(`epoch must match ${EPOCH}`)
   const maxRingBytes = option(options, 'maxRingBytes', 'number', Infinity)
@@ -58,36 +58,30 @@ export function checkBusOptions(options: EventBusOptions) {
 }
 
 /** Throws `TypeError` or `RangeError` naming the option. */
-export function checkSubscribeOptions(options: SubscribeOptions, caps: SubscriberCaps) {
-  const { from, signal } = check('options', options, 'object')
+export function checkSubscribeOptions(options: SubscribeOptions, bus: SubscriberDefaults) {
   const lastEventId = option(options, 'lastEventId', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
-  const maxQueuedBytes = option(options, 'maxQueuedBytes', 'number', caps.maxQueuedBytes)
-  if (from !== undefined && lastEventId !== undefined) {
-    throw wrongType('from', 'left out beside lastEventId', from)
-  }
-  if (maxQueuedBytes < Infinity && !caps.measured) {
-    throw new RangeError('maxQueuedBytes needs a bus with a byte cap')
-  }
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    throw wrongType('signal', 'an AbortSignal', signal)
-  }
+  const { from, signal } = options
+  if (signal !== undefined) check('signal.aborted', signal?.aborted, 'boolean')
   return {
     lastEventId,
-    epoch: option(options, 'epoch', 'string', undefined),
     /** How many of the retained events `from` asks for. */
-    last: from === undefined ? undefined : countOf(from),
+    last: from === undefined ? undefined : countOf(from, lastEventId),
+    /** An epoch says something of a cursor only. */
+    epoch: lastEventId === undefined ? bus.epoch : option(options, 'epoch', 'string', bus.epoch),
     signal,
-    maxQueued: option(options, 'maxQueued', 'number', caps.maxQueued),
-    maxQueuedBytes,
+    maxSize: option(options, 'maxQueued', 'number', bus.maxQueued),
+    // What is not measured cannot be capped.
+    maxBytes: option(options, 'maxQueuedBytes', 'number', bus.maxQueuedBytes, bus.measured ? 1 : Infinity),
     filter: option(options, 'filter', 'function', undefined),
     warnings: option(options, 'warnings', 'boolean', true),
   }
 }
 
-function countOf(from: NonNullable<SubscribeOptions['from']>): number {
-  if (typeof from === 'string' && from !== 'earliest')
-    throw new RangeError("from must be 'earliest' or { last }")
-  return from === 'earliest' ? Infinity : check('from.last', check('from', from, 'object').last, 'number', 0)
+function countOf(from: NonNullable<SubscribeOptions['from']>, lastEventId: number | undefined): number {
+  if (lastEventId !== undefined) throw wrongType('from', 'left out beside lastEventId', from)
+  if (from === 'earliest') return Infinity
+  if (typeof from === 'string') throw new RangeError("from must be 'earliest' or { last }")
+  return check('from.last', check('from', from, 'object').last, 'number', 0)
 }
 
 /** 64 random bits. `getRandomValues`, since `randomUUID` is missing on plain-http pages. */

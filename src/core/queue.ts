@@ -16,41 +16,52 @@ export interface BoundedAsyncQueueOptions {
   maxBytes?: number | undefined
 }
 
-// What stands beside each entry: its bytes where it is live, or one of these marks where it never counts.
-const FORCED = -1
-const RUN = -2
+/** An entry that never counts, or a run of them. Live entries stand in the queue as they are. */
+class Forced {
+  readonly value: unknown
+  readonly run: Iterator<unknown> | undefined
+
+  constructor(value: unknown, run?: Iterator<unknown>) {
+    this.value = value
+    this.run = run
+  }
+}
 
 const NOTHING = Symbol()
 const BATCH_LIMIT = 256
+// Slots that were read are cut off when they are this many more than what is left.
 const SPARE_SLOTS = 64
 
 type Result<T> = IteratorResult<T, undefined>
 
 /** A read that found nothing yet. */
 interface Waiter {
-  readonly take: () => unknown
+  readonly batch: boolean
   readonly resolve: (result: Result<never>) => void
   readonly reject: (error: unknown) => void
+  /** The read that came after it: thousands may overlap, and each end is touched in O(1). */
+  next: Waiter | undefined
 }
 
 export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
-  readonly #maxSize: number
-  readonly #maxBytes: number
-  // Entries and their marks by turns: an object for each entry would be a third memory access and 40 bytes.
+  protected readonly maxSize: number
+  protected readonly maxBytes: number
+  // A plain array, given away whole as a batch: a ring was slower, and an object per entry much slower.
   #slots: unknown[] = []
+  /** The bytes of each slot, where any has some. */
+  #weights: number[] | undefined
   #head = 0
   #size = 0
   #bytes = 0
   #closed = false
   #pulling = false
-  #failure: { readonly error: unknown } | undefined
-  // A set keeps the order of arrival, and gives its oldest up in O(1) however many overlap.
-  readonly #waiters = new Set<Waiter>()
+  #firstWaiter: Waiter | undefined
+  #lastWaiter: Waiter | undefined
 
   /** Throws `TypeError` or `RangeError` naming the option. */
   constructor(options: BoundedAsyncQueueOptions) {
-    this.#maxSize = check('maxSize', check('options', options, 'object').maxSize, 'number')
-    this.#maxBytes = option(options, 'maxBytes', 'number', Infinity)
+    this.maxSize = check('maxSize', check('options', options, 'object').maxSize, 'number')
+    this.maxBytes = option(options, 'maxBytes', 'number', Infinity)
   }
 
   /** Live entries that are not read yet. */
@@ -73,17 +84,21 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
    */
   push(value: T, bytes = 0): boolean {
     const weight = bytes > 0 && bytes < Infinity ? bytes : 0
-    const full = this.#size >= this.#maxSize || (this.#size > 0 && this.#bytes + weight > this.#maxBytes)
+    const full = this.#size >= this.maxSize || (this.#size > 0 && this.#bytes + weight > this.maxBytes)
     if (full || this.#closed) return false
+    if (this.#firstWaiter !== undefined && !this.#pulling) {
+      this.#hand(this.#firstWaiter, value)
+      return true
+    }
     this.#size++
-    this.#bytes += weight
-    this.#append(value, weight)
+    this.#slots.push(value)
+    if (weight > 0 || this.#weights !== undefined) this.#weigh(weight)
     return true
   }
 
   /** Appends an entry that never counts, wherever it stands. Nothing happens on a closed queue. */
   forcePush(value: T): void {
-    this.#append(value, FORCED)
+    this.#force(new Forced(value))
   }
 
   /**
@@ -93,13 +108,14 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
    */
   forcePushAll(values: Iterable<T>): void {
     if (typeof values?.[Symbol.iterator] !== 'function') throw wrongType('values', 'iterable', values)
-    this.#append(values[Symbol.iterator](), RUN)
+    this.#force(new Forced(undefined, values[Symbol.iterator]()))
   }
 
   /** Takes no more. What is queued stays readable, or, with `drain: false`, is dropped. Reads that wait end as done. */
   close(options: { drain?: boolean | undefined } = {}): void {
-    if (!drains(options)) this.#drop()
+    const drain = drains(options)
     this.#closed = true
+    if (!drain) this.#drop()
     this.#serve()
   }
 
@@ -110,12 +126,12 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   next(): Promise<Result<T>> {
-    return this.#read(this.#take)
+    return this.#read(false) as Promise<Result<T>>
   }
 
   /** All that is ready, at most 256 entries; waits for the first one where nothing is. */
   nextBatch(): Promise<Result<T[]>> {
-    return this.#read(this.#takeBatch)
+    return this.#read(true) as Promise<Result<T[]>>
   }
 
   /** Ends the queue: drops what is queued, ends every read that waits, and settles at once. */
@@ -132,8 +148,8 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     this.close({ drain: false })
   }
 
-  /** Called with each entry at the moment it is handed to the reader; for subclasses. */
-  protected handedOut(_value: T): void {}
+  /** Called with what was handed out last, at that moment; for subclasses. */
+  protected handedOut(_last: T): void {}
 
   /** Whether what a closed queue still holds is not to be read any more; for subclasses. */
   protected abandoned(): boolean {
@@ -142,72 +158,102 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** The live entry that is to be read next, for subclasses. */
   protected firstLive(): T | undefined {
-    const slots = this.#slots
-    let at = this.#head
-    while (at < slots.length && (slots[at + 1] as number) < 0) at += 2
-    return slots[at] as T | undefined
+    for (let at = this.#head; at < this.#slots.length; at++) {
+      const entry = this.#slots[at]
+      if (!(entry instanceof Forced)) return entry as T
+    }
+    return undefined
   }
 
   /** True where a read must wait its turn: behind others, or behind the run whose code made it. */
   get #busy(): boolean {
-    return this.#pulling || this.#waiters.size > 0
+    return this.#pulling || this.#firstWaiter !== undefined
   }
 
-  #append(value: unknown, mark: number): void {
+  /** Bytes are kept only from the first entry on that has some. */
+  #weigh(bytes: number): void {
+    this.#weights ??= new Array(this.#slots.length - 1).fill(0)
+    this.#weights.push(bytes)
+    this.#bytes += bytes
+  }
+
+  #force(entry: Forced): void {
     if (this.#closed) return
-    this.#slots.push(value, mark)
+    this.#slots.push(entry)
+    this.#weights?.push(0)
     this.#serve()
   }
 
-  #read<R>(take: () => R | typeof NOTHING): Promise<Result<R>> {
+  #hand(waiter: Waiter, value: T): void {
+    this.#firstWaiter = waiter.next
+    this.handedOut(value)
+    waiter.resolve({ value: (waiter.batch ? [value] : value) as never, done: false })
+  }
+
+  #read(batch: boolean): Promise<Result<unknown>> {
     if (!this.#busy) {
       try {
-        const value = take.call(this)
+        const value = batch ? this.#takeBatch() : this.#take()
         if (value !== NOTHING) return Promise.resolve({ value, done: false })
       } catch (error) {
         return Promise.reject(error)
       }
+      if (this.#closed) return Promise.resolve({ value: undefined, done: true })
     }
     return new Promise((resolve, reject) => {
-      this.#waiters.add({ take, resolve, reject })
-      if (this.#closed) this.#serve()
+      const waiter: Waiter = { batch, resolve, reject, next: undefined }
+      if (this.#firstWaiter === undefined) this.#firstWaiter = waiter
+      else (this.#lastWaiter as Waiter).next = waiter
+      this.#lastWaiter = waiter
     })
   }
 
   /** Answers the reads that wait, as far as there is something to read. */
   #serve(): void {
-    for (const waiter of this.#waiters) {
+    for (let waiter = this.#firstWaiter; waiter !== undefined; waiter = this.#firstWaiter) {
       if (this.#pulling) return
       try {
-        const value = waiter.take.call(this)
-        if (value !== NOTHING) waiter.resolve({ value: value as never, done: false })
-        else if (this.#closed) waiter.resolve({ value: undefined, done: true })
-        else return
+        const value = waiter.batch ? this.#takeBatch() : this.#take()
+        if (value === NOTHING && !this.#closed) return
+        waiter.resolve(
+          (value === NOTHING ? { value: undefined, done: true } : { value, done: false }) as never,
+        )
       } catch (error) {
         waiter.reject(error)
       }
-      this.#waiters.delete(waiter)
+      this.#firstWaiter = waiter.next
     }
   }
 
   #take(): T | typeof NOTHING {
-    if (this.#closed && this.#slots.length > 0 && this.abandoned()) this.close({ drain: false })
-    if (this.#failure !== undefined) {
-      const { error } = this.#failure
-      this.#failure = undefined
-      throw error
-    }
+    if (this.#closed && this.#head < this.#slots.length && this.abandoned()) this.close({ drain: false })
     while (this.#head < this.#slots.length) {
-      const value = this.#slots[this.#head + 1] === RUN ? this.#pull() : this.#shift()
+      const entry = this.#slots[this.#head]
+      let value: unknown = entry
+      if (this.#slots.length - this.#head === this.#size || !(entry instanceof Forced)) {
+        this.#size--
+        this.#shift()
+      } else if (entry.run !== undefined) value = this.#pull(entry.run)
+      else {
+        value = entry.value
+        this.#shift()
+      }
       if (value !== NOTHING) {
-        this.handedOut(value)
-        return value
+        this.handedOut(value as T)
+        return value as T
       }
     }
     return NOTHING
   }
 
   #takeBatch(): T[] | typeof NOTHING {
+    const slots = this.#slots as T[]
+    if (this.#head === 0 && this.#size === slots.length && slots.length <= BATCH_LIMIT && !this.#closed) {
+      if (slots.length === 0) return NOTHING
+      this.#empty()
+      this.handedOut(slots[slots.length - 1] as T)
+      return slots
+    }
     const batch: T[] = []
     try {
       while (batch.length < BATCH_LIMIT) {
@@ -216,60 +262,72 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
         batch.push(value)
       }
     } catch (error) {
-      // What was read before a run failed is given first; its error is the next read's.
       if (batch.length === 0) throw error
-      this.#failure = { error }
+      // What was read before a run failed is given first; its error is the next read's.
+      this.#slots.splice(this.#head, 0, new Forced(undefined, failing(error)))
+      this.#weights?.splice(this.#head, 0, 0)
     }
     return batch.length === 0 ? NOTHING : batch
   }
 
-  #shift(): T {
+  /** Lets go of the slot at the head. */
+  #shift(): void {
     const slots = this.#slots
-    const value = slots[this.#head] as T
-    const mark = slots[this.#head + 1] as number
-    slots[this.#head] = undefined
-    this.#head += 2
-    // Set, not subtracted, at the end: sums of fractions need not come back to 0.
-    if (mark >= 0) this.#bytes = --this.#size === 0 ? 0 : this.#bytes - mark
-    // Copies no more slots than were freed since the last time, so a shift costs O(1) in the long run.
-    if (this.#head * 2 >= slots.length + SPARE_SLOTS) {
+    if (this.#weights !== undefined) this.#bytes -= this.#weights[this.#head] as number
+    slots[this.#head++] = undefined
+    if (this.#head === slots.length) this.#empty()
+    else if (this.#head * 2 >= slots.length + SPARE_SLOTS) {
       this.#slots = slots.slice(this.#head)
+      this.#weights = this.#weights?.slice(this.#head)
       this.#head = 0
     }
-    return value
+  }
+
+  /** Counters are set here, not subtracted: sums of fractions need not come back to 0. */
+  #empty(): void {
+    this.#slots = []
+    this.#weights = undefined
+    this.#head = this.#size = this.#bytes = 0
   }
 
   /**
    * One entry of the run at the head, or nothing once it is over. A run is user code: it may read, push or close. Reads
    * that it makes wait, since they came later, and from a queue that it dropped nothing more comes.
    */
-  #pull(): T | typeof NOTHING {
-    const run = this.#slots[this.#head] as Iterator<T>
+  #pull(run: Iterator<unknown>): unknown {
     let over: boolean | undefined = true
     this.#pulling = true
     try {
       const result = run.next()
       over = result.done
-      return over || this.#slots.length === 0 ? NOTHING : (result.value as T)
+      return over || this.#slots.length === 0 ? NOTHING : result.value
     } finally {
       this.#pulling = false
       if (over && this.#slots.length > 0) this.#shift()
-      if (this.#busy) queueMicrotask(() => this.#serve())
+      if (this.#firstWaiter !== undefined) queueMicrotask(() => this.#serve())
     }
   }
 
   #drop(): void {
-    const dropped = this.#slots.slice(this.#head)
-    this.#slots = []
-    this.#head = this.#size = this.#bytes = 0
-    this.#failure = undefined
-    for (const run of dropped.filter((_, at) => dropped[at + 1] === RUN)) closeRun(run as Iterator<unknown>)
+    const dropped = this.#slots
+    this.#empty()
+    for (const entry of dropped) {
+      if (entry instanceof Forced) closeRun(entry.run)
+    }
   }
 }
 
-function closeRun(run: Iterator<unknown>): void {
+function failing(error: unknown): Iterator<never> {
+  return {
+    next() {
+      throw error
+    },
+  }
+}
+
+function closeRun(run: Iterator<unknown> | undefined): void {
   try {
-    run.return?.()
+    run?.return?.()
   } catch {
     // Nobody reads any more, so nobody is there to be told.
   }

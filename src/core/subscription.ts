@@ -2,7 +2,7 @@
  * One subscriber: its backlog, the rules that bound it, and the one place where it ends.
  *
  * A stream is the replay (if any), then the live events above the head at the moment of `subscribe`. Only live events that
- * were not read count against the caps. However a subscription ends, `#leave` frees its slot and its abort listener.
+ * were not read count against the caps. However a subscription ends, `close` frees its slot and its abort listener.
  */
 
 import { asyncDispose } from '../internal/dispose.ts'
@@ -10,58 +10,49 @@ import { type Kept, keptOf } from '../internal/kept.ts'
 import type { CloseOptions, FrameBatches, Subscription } from './bus-like.ts'
 import type { Diagnostic, SubscriberStats } from './diagnostics.ts'
 import {
-  type BacklogFigures,
   type BusEvent,
+  type ControlFrame,
   controlFrame,
   type Frame,
   type StateResyncRequired,
 } from './event.ts'
-import { Gauge } from './gauge.ts'
 import type { Hub } from './hub.ts'
+import type { Chunk } from './log.ts'
+import type { CheckedSubscribeOptions } from './options.ts'
 import { BoundedAsyncQueue } from './queue.ts'
-import type { Replay } from './replay.ts'
-
-/** A subscription as the bus asks for it: everything checked, every default filled in. */
-export interface SubscriptionPlan {
-  /** The last id published so far: what is above it is live. */
-  readonly head: number
-  /** The cursor, the head, or with `from` the id before the first replayed one. */
-  readonly start: number
-  /** The epoch of `start`. */
-  readonly epoch: string
-  readonly passes: ((event: BusEvent) => boolean) | undefined
-  readonly maxQueued: number
-  readonly maxQueuedBytes: number
-  readonly warnings: boolean
-  readonly signal: AbortSignal | undefined
-}
+import { Replay } from './replay.ts'
 
 export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscription<Frame> {
   lastDeliveredId: number
   epoch: string
   evicted = false
   readonly #hub: Hub
-  readonly #plan: SubscriptionPlan
-  readonly #gauge: Gauge | undefined
-  readonly #onAbort = () => this.close({ drain: false })
+  readonly #options: CheckedSubscribeOptions
+  /** The next warning may come: there was none since the backlog was last down. */
+  #armed = true
+  /** What is read before the live events. */
   #replay: Replay | undefined
   /** The last event that was judged for this subscriber: handed over, queued or filtered. */
   #judged: number
-  /** The last event that was handed over or queued, or where the subscription started. */
-  #given: number
+  /** The last live event that was handed over or queued. */
+  #given = 0
 
-  constructor(hub: Hub, plan: SubscriptionPlan, replay?: Replay) {
-    super({ maxSize: plan.maxQueued, maxBytes: plan.maxQueuedBytes })
+  /** Live from the event behind `head`. */
+  constructor(hub: Hub, options: CheckedSubscribeOptions, head: number) {
+    super(options)
     this.#hub = hub
-    this.#plan = plan
-    this.#gauge = plan.warnings ? new Gauge(plan.maxQueued, plan.maxQueuedBytes) : undefined
-    this.#replay = replay
-    this.#judged = plan.head
-    this.#given = this.lastDeliveredId = plan.start
-    this.epoch = plan.epoch
-    if (replay !== undefined) this.forcePushAll(replay.frames)
-    plan.signal?.addEventListener('abort', this.#onAbort)
+    this.#options = options
+    this.#judged = this.lastDeliveredId = head
+    this.epoch = options.epoch
+    options.signal?.addEventListener('abort', this)
     hub.subscribers.add(this)
+  }
+
+  /** Puts what is retained behind `cursor` before the live events, led by `resync` where events are gone. */
+  resume(cursor: number, retained: readonly Chunk[], resync: StateResyncRequired | undefined): void {
+    this.lastDeliveredId = this.#given = cursor
+    this.#replay = new Replay(retained, cursor, this.#judged, resync, this)
+    this.forcePushAll(this.#replay)
   }
 
   get queued(): number {
@@ -74,15 +65,14 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
 
   get position(): number {
     if (this.#replay?.done === false) return this.#replay.position
-    const next = this.firstLive()
-    return next?.id === undefined ? this.#judged : next.id - 1
+    return (this.firstLive()?.id ?? this.#judged + 1) - 1
   }
 
   get stats(): SubscriberStats {
     return {
       queued: this.size,
       queuedBytes: this.bytes,
-      maxQueued: this.#plan.maxQueued,
+      maxQueued: this.maxSize,
       lastDeliveredId: this.lastDeliveredId,
       replaying: this.#replay?.done === false,
     }
@@ -117,21 +107,31 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     this.#hub.report(diagnostic)
   }
 
+  /** The signal's side: it is aborted. */
+  handleEvent(): void {
+    this.close({ drain: false })
+  }
+
   /** The bus's side: judges one live event for this subscriber. */
   offer(event: BusEvent, bytes: number): void {
     if (this.closed || event.id <= this.#judged) return
-    const { passes } = this.#plan
-    const passed = passes === undefined || passes(event)
+    const passed = this.passes(event)
     // The filter is user code and may have ended the subscription.
     if (this.closed) return
     if (passed) {
-      this.#gauge?.drained(this.size, this.bytes)
+      this.#armed ||= this.#fill <= 0.375
       if (!this.push(event, bytes)) {
-        this.#evict()
+        const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
+        this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
+        this.evicted = true
+        this.close({})
         return
       }
       this.#given = event.id
-      if (this.#gauge?.risen(this.size, this.bytes)) this.#warn()
+      if (this.#armed && this.#fill >= 0.75) {
+        this.#armed = false
+        if (this.#options.warnings) this.#tell('warned', 'slow_client_warning', { lastEventId: event.id })
+      }
     }
     this.#judged = event.id
   }
@@ -144,8 +144,20 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
       this.#replay = undefined
     }
     this.#hub.subscribers.delete(this)
-    this.#plan.signal?.removeEventListener('abort', this.#onAbort)
+    this.#options.signal?.removeEventListener('abort', this)
     super.close(options)
+  }
+
+  /** A user's filter: one that throws is reported and counts as false. */
+  passes(event: BusEvent): boolean {
+    const { filter } = this.#options
+    if (filter === undefined) return true
+    try {
+      return filter(event)
+    } catch (error) {
+      this.report({ type: 'callback_error', error })
+      return false
+    }
   }
 
   protected override handedOut(frame: Frame): void {
@@ -155,28 +167,23 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
 
   /** A stream that has left hears no abort and no `close({ drain: false })`, so it looks before it gives more. */
   protected override abandoned(): boolean {
-    return this.#plan.signal?.aborted || this.#hub.discarded
+    return this.#options.signal?.aborted || this.#hub.discarded
   }
 
-  #warn(): void {
-    const frame = controlFrame('slow_client_warning', { ...this.#figures, lastEventId: this.#given })
+  /** How full the backlog is: 1 at the cap that is nearest. */
+  get #fill(): number {
+    return Math.max(this.size / this.maxSize, this.bytes / this.maxBytes)
+  }
+
+  /** Tells the subscriber in its place, and the bus's owner. */
+  #tell(count: 'evicted' | 'warned', type: ControlFrame['type'], data: object): void {
+    const frame = controlFrame(type, {
+      ...data,
+      queueSize: this.size,
+      maxQueued: this.maxSize,
+      ...(this.maxBytes < Infinity && { queuedBytes: this.bytes, maxQueuedBytes: this.maxBytes }),
+    } as never)
     this.forcePush(frame)
-    this.#hub.announce('warned', frame)
-  }
-
-  #evict(): void {
-    const full = this.size >= this.#plan.maxQueued
-    const reason = full ? 'queue_overflow' : 'queue_bytes_overflow'
-    const frame = controlFrame('client_evicted', { reason, droppedAfter: this.#given, ...this.#figures })
-    this.forcePush(frame)
-    this.evicted = true
-    this.close({})
-    this.#hub.announce('evicted', frame)
-  }
-
-  get #figures(): BacklogFigures {
-    const { maxQueued, maxQueuedBytes } = this.#plan
-    const queued = { queueSize: this.size, maxQueued }
-    return maxQueuedBytes < Infinity ? { ...queued, queuedBytes: this.bytes, maxQueuedBytes } : queued
+    this.#hub.announce(count, frame)
   }
 }

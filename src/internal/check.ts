@@ -1,6 +1,6 @@
 /**
  * The checks at every public door: a wrong type is a `TypeError`, a value out of its domain a `RangeError`, and each
- * names the option and the kind of the value, never the value of a string or an object.
+ * names the option, never the value of a string or an object.
  */
 
 export type Kind = 'boolean' | 'function' | 'number' | 'object' | 'string'
@@ -11,11 +11,10 @@ export type Kind = 'boolean' | 'function' | 'number' | 'object' | 'string'
  */
 export function check<T>(name: string, value: T, kind: Kind, min = 1, max = Infinity): T {
   if (value === null || typeof value !== kind) throw wrongType(name, `of type ${kind}`, value)
-  if (kind === 'number') {
-    const n = value as number
-    if (!(n >= min && n <= max && (n === Infinity || Number.isInteger(n)))) {
-      throw new RangeError(`${name} must be an integer from ${min} to ${max}, got ${n}`)
-    }
+  const n = value as number
+  // The rest of `Infinity` is NaN, which is as good as none.
+  if (kind === 'number' && (!(n >= min && n <= max) || n % 1)) {
+    throw new RangeError(`${name} must be an integer from ${min} to ${max}, got ${n}`)
   }
   return value
 }
@@ -24,7 +23,7 @@ export function wrongType(name: string, expected: string, value: unknown): TypeE
   return new TypeError(`${name} must be ${expected}, got ${value === null ? value : typeof value}`)
 }
 
-/** One option, checked; `fallback` where it is left out. */
+/** One of the `options`, checked; `fallback` where it is left out. */
 export function option<O extends object, Name extends keyof O & string, F extends O[Name] | undefined>(
   options: O,
   name: Name,
@@ -33,11 +32,11 @@ export function option<O extends object, Name extends keyof O & string, F extend
   min?: number,
   max?: number,
 ): Exclude<O[Name], undefined> | F {
-  const value = options[name]
+  const value = check('options', options, 'object')[name]
   return value === undefined ? fallback : (check(name, value, kind, min, max) as Exclude<O[Name], undefined>)
 }
 
 /** The `drain` of a `close`, default true. */
 export function drains(options: { drain?: boolean | undefined }): boolean {
-  return option(check('options', options, 'object'), 'drain', 'boolean', true)
+  return option(options, 'drain', 'boolean', true)
 }

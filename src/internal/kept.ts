@@ -21,8 +21,8 @@ export interface Kept {
   data?: string
   /** JSON of what follows `data`, with the closing brace. */
   tail?: string
-  /** UTF-8 bytes of the envelope's JSON but for the id's digits, where the bus measures; else 0. */
-  bytes: number
+  /** UTF-8 bytes of the envelope's JSON, once somebody asked. */
+  bytes?: number
   /** JSON cannot carry the event, and that was told. */
   failed?: boolean
   /** Encoded frames, by whoever encodes them. */
@@ -41,19 +41,24 @@ class Slot extends Adopt {
   #kept: Kept | undefined
 
   static of(object: object): Kept {
-    if (!(#kept in object)) return { bytes: 0 }
-    object.#kept ??= { bytes: 0 }
+    if (!(#kept in object)) return {}
+    object.#kept ??= {}
     return object.#kept
   }
 }
 
-/** Gives an event the place where its JSON will be kept. Once per object, before it is frozen. */
-export function stamp(event: object): void {
-  new Slot(event)
+/**
+ * Gives an event the place where its JSON will be kept. Once per object, before it is frozen. To be used by what it
+ * returns: a bundler that takes the constructor for pure drops a call whose result nobody needs.
+ */
+export function stamp<T extends object>(event: T): T {
+  return new Slot(event) as T
 }
 
 /** What is kept with a frame; a fresh, unshared record for one that no bus made. */
-export const keptOf: (frame: object) => Kept = Slot.of
+export function keptOf(frame: object): Kept {
+  return Slot.of(frame)
+}
 
 /** JSON of `data` alone. Throws what `JSON.stringify` throws. */
 export function payloadJson(frame: Envelope, kept: Kept = keptOf(frame)): string {
@@ -71,15 +76,11 @@ export function envelopeJson(frame: Envelope, kept: Kept = keptOf(frame)): strin
   return `${head}"v":${v},"type":${JSON.stringify(type)},"data":${payloadJson(frame, kept)}${tailJson(frame, kept)}`
 }
 
-/** Makes the JSON of an event that has no id yet (it is 0), and notes its bytes. Throws what `JSON.stringify` throws. */
-export function measure(event: Envelope): void {
+/** UTF-8 bytes of an event's JSON. */
+export function sizeOf(event: Envelope): number {
   const kept = keptOf(event)
-  kept.bytes = utf8(envelopeJson(event, kept)).length - 1
-}
-
-/** UTF-8 bytes of a measured event's JSON. */
-export function sizeOf(event: { readonly id: number }): number {
-  return keptOf(event).bytes + String(event.id).length
+  kept.bytes ??= utf8(envelopeJson(event, kept)).length
+  return kept.bytes
 }
 
 /** JSON of everything behind `data`. Key by key, since a key of the user's may itself be named `toJSON`. */
@@ -96,16 +97,14 @@ function tailJson(frame: Envelope, kept: Kept): string {
 }
 
 const LEADING_KEYS = ['id', 'v', 'type', 'data']
-const NAMED_KEYS = ['originatorClientId', 'system', 'path', '_meta']
+// Reversed: the rank of a key is its place here, and those that have none come last.
+const NAMED_KEYS = ['_meta', 'path', 'system', 'originatorClientId']
 
 /** The keys that follow `data`, the named ones first, in the order of the envelope. */
 export function keysBehindData(frame: object): string[] {
-  const keys = Object.keys(frame).filter((key) => !LEADING_KEYS.includes(key))
-  if (keys.length < 2) return keys
-  return [
-    ...NAMED_KEYS.filter((key) => keys.includes(key)),
-    ...keys.filter((key) => !NAMED_KEYS.includes(key)),
-  ]
+  return Object.keys(frame)
+    .filter((key) => !LEADING_KEYS.includes(key))
+    .sort((one, other) => NAMED_KEYS.indexOf(other) - NAMED_KEYS.indexOf(one))
 }
 
 const encoder = /* @__PURE__ */ new TextEncoder()
