@@ -1,29 +1,40 @@
-/** The list of events and marks, bounded, drawn once a frame, following its end until somebody scrolls up. */
+/** The list of events and marks: bounded, and following its end until somebody scrolls up. */
 import { age, element, printable } from './text.js'
 
 const MAX_ROWS = 300
 const MAX_HAPPENED = 40
+/** A flood is drawn ten times a second, so that the page stays usable. */
+const DRAW_EVERY_MS = 100
 /** How far from the end still counts as the end, in pixels. */
 const NEAR_END = 48
 
-/** `{ add({ event, cursor, replayed }), mark(mark) }`; a mark goes into the list and beside it. */
+/**
+ * `{ add({ json, cursor, replayed }), mark(mark) }`. An event is parsed only when it is drawn; a mark goes into the list
+ * and beside it.
+ */
 export function createList({ rows, happened, follow }) {
   let waiting = []
   let drawing = false
+  let drawnAt = 0
   let following = true
 
   function add(entry) {
     waiting.push(entry)
     // A hidden page draws nothing, and of a flood only the end is ever seen.
-    if (waiting.length > MAX_ROWS) waiting = waiting.slice(-MAX_ROWS)
+    if (waiting.length > 2 * MAX_ROWS) waiting = waiting.slice(-MAX_ROWS)
     if (drawing) return
     drawing = true
-    requestAnimationFrame(draw)
+    setTimeout(() => requestAnimationFrame(draw), drawnAt + DRAW_EVERY_MS - performance.now())
   }
 
   function draw() {
     drawing = false
-    rows.append(...waiting.map((entry) => (entry.event ? eventRow(entry) : markRow(entry))))
+    drawnAt = performance.now()
+    rows.append(
+      ...waiting
+        .slice(-MAX_ROWS)
+        .map((entry) => (entry.json === undefined ? markRow(entry) : eventRow(entry))),
+    )
     waiting = []
     while (rows.childElementCount > MAX_ROWS) rows.firstElementChild.remove()
     if (following) rows.scrollTop = rows.scrollHeight
@@ -57,7 +68,8 @@ export function createList({ rows, happened, follow }) {
   }
 }
 
-function eventRow({ event, cursor, replayed }) {
+function eventRow({ json, cursor, replayed }) {
+  const event = JSON.parse(json)
   const row = element('li', replayed ? 'event replayed' : 'event')
   row.dataset.id = event.id
   row.dataset.cursor = cursor

@@ -29,10 +29,10 @@ const stream = openStream(address('events'), {
   onOpen(resumedFrom) {
     mark(resumedFrom === undefined ? marks.opened() : marks.reconnected(resumedFrom))
   },
-  onEvent(event, cursor, replayed) {
+  onEvent(json, cursor, replayed) {
     const fault = ledger.event(cursor, replayed)
     if (fault) mark(marks.disagreement(fault))
-    list.add({ event, cursor, replayed })
+    list.add({ json, cursor, replayed })
     showSoon()
   },
   onControl(frame) {
