@@ -21,12 +21,13 @@ export type EndReason =
 
 /** Where the bytes go. It calls `pump.resume`, `pump.flushed` and `pump.settle` as they apply. */
 export interface Sink {
-  /** Something like the bytes that it was given and has not got rid of: falls as they leave. */
-  readonly pending: number
-  /** What it was given last waits in it for room; `resume` says when that is over. */
-  readonly full: boolean
-  /** Takes whole frames. False: no more until `resume`. */
-  write(bytes: Uint8Array): boolean
+  /**
+   * Takes whole frames, and says how many more it wants. 0 or less: none until `resume`; less: these wait in it for room
+   * until then.
+   */
+  write(bytes: Uint8Array): number
+  /** Part of a write has left since it was asked last, though not the whole of it. */
+  moved?(): boolean
   /** Ends the stream behind what was written. */
   end(): void
   /** Ends the stream at once. */
@@ -37,25 +38,42 @@ export interface Sink {
 
 /** Where the frames come from. */
 export interface Source {
-  /** What is ready, as one chunk of whole frames. */
-  take(): Uint8Array | undefined
-  /** Nothing more will come; why, once all is taken. */
-  readonly ended: EndReason | undefined
-  /** Calls back once when there is something to take, or the end. */
-  wait(wake: () => void): void
+  /** What is written before anything else; may be empty. */
+  opening(): Uint8Array
+  /** The opening was written. */
+  opened?(): void
+  /**
+   * What is ready, as one chunk of whole frames. Where nothing is: why nothing more will come, or undefined; then the
+   * source calls `pump.wake` once there is something. One that throws ends the stream with `error`.
+   */
+  take(): Uint8Array | EndReason | undefined
   /** The sink has room for what it was given last. */
   taken?(): void
-  /** What an idle stream is sent, if anything. */
-  beat(): Uint8Array | undefined
+  /** What an idle stream is sent; empty for nothing. */
+  beat(): Uint8Array
   /** Frees whatever the source holds; more than once is once. */
   close(): void
+  /** The stream is over, and why. */
+  settled(reason: EndReason): void
 }
 
-export interface PumpTimes {
-  /** How long a stream is idle before its source is asked for a beat. */
-  readonly beatMs: number
-  /** How long bytes may be on their way without progress; 0 = for ever. */
-  readonly stallTimeoutMs: number
+export interface Pump {
+  /** Bytes given to the sink. */
+  readonly bytes: number
+  /** Writes the opening and begins; what follows waits until the sink says that it takes more. */
+  start(sink: Sink): void
+  /** The source has something to take, or its end. */
+  wake(): void
+  /** The sink takes more. */
+  resume(): void
+  /** The sink got rid of a write. */
+  flushed(): void
+  /** Ends the stream behind what was written, and behind `last`. */
+  finish(reason: EndReason, last?: Uint8Array): void
+  /** Ends the stream at once; also one that is about to end. */
+  destroy(reason: EndReason): void
+  /** The sink is done with the stream: all is written, or nobody is there. */
+  settle(reason?: EndReason): void
 }
 
 // Progress that shows only when it is looked at is noticed this much of the bound late.
@@ -63,160 +81,140 @@ const LOOKS_PER_STALL = 4
 
 const now = () => (globalThis.performance ?? Date).now()
 
-export class Pump {
-  /** Bytes given to the sink. */
-  bytes = 0
-  #sink: Sink | undefined
-  readonly #source: Source
-  readonly #times: PumpTimes
-  readonly #onSettled: (reason: EndReason) => void
-  #writable = false
-  #waiting = false
+/**
+ * `beatMs`: how long a stream is idle before its source is asked for a beat. `stallTimeoutMs`: how long bytes may be on
+ * their way without progress; 0 = for ever.
+ */
+export function createPump(source: Source, beatMs: number, stallTimeoutMs: number): Pump {
+  let sink: Sink | undefined
+  let bytes = 0
+  let writable = false
+  let waiting = false
   /** Writes that the sink has not got rid of. */
-  #inFlight = 0
-  /** Bytes that it had got rid of when it was looked at last. */
-  #gone = 0
-  #lastWrite = 0
-  #lastProgress = 0
-  #over: EndReason | undefined
-  #settled = false
-  #cancelBeat: (() => void) | undefined
-  #cancelWatch: (() => void) | undefined
-  #cancelClose: (() => void) | undefined
+  let inFlight = 0
+  let lastWrite = 0
+  let lastProgress = 0
+  let over: EndReason | undefined
+  let settled = false
+  let cancelBeat: (() => void) | undefined
+  let cancelWatch: (() => void) | undefined
 
-  constructor(source: Source, times: PumpTimes, onSettled: (reason: EndReason) => void) {
-    this.#source = source
-    this.#times = times
-    this.#onSettled = onSettled
-  }
-
-  /** Writes the opening, if there is one, and begins; what follows waits until the sink says that it takes more. */
-  start(sink: Sink, opening: Uint8Array): void {
-    this.#sink = sink
-    this.#lastWrite = now()
-    this.#beatIn(this.#times.beatMs)
-    if (opening.length > 0) this.#write(opening)
-    this.#run()
-  }
-
-  /** The sink takes more. */
-  resume(): void {
-    this.#writable = true
-    this.#source.taken?.()
-    this.#run()
-  }
-
-  /** The sink got rid of a write. */
-  readonly flushed = (): void => {
-    this.#inFlight--
-    this.#lastProgress = now()
-  }
-
-  /** The sink has something on its way that no `write` gave it. */
-  launched(): void {
-    if (this.#inFlight++ > 0) return
-    this.#lastProgress = now()
-    if (this.#cancelWatch === undefined && this.#times.stallTimeoutMs > 0) this.#watch()
-  }
-
-  /** Ends the stream behind what was written, and behind `last`. */
-  finish(reason: EndReason, last?: Uint8Array): void {
-    if (this.#over !== undefined) return
-    if (last !== undefined) this.#write(last)
-    this.#stop(reason)
-    this.launched()
-    this.#sink?.end()
-  }
-
-  /** Ends the stream at once; also one that is about to end. */
-  destroy(reason: EndReason): void {
-    if (this.#settled) return
-    this.#stop(reason)
-    this.#sink?.destroy()
-    this.settle()
-  }
-
-  /** Ends the stream when that much time has passed, unless it ends by itself. */
-  destroyIn(ms: number, reason: EndReason): void {
-    if (ms === 0) this.destroy(reason)
-    else this.#cancelClose ??= after(ms, () => this.destroy(reason))
-  }
-
-  /** The sink is done with the stream: all is written, or nobody is there. */
-  settle(reason: EndReason = 'disconnected'): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#stop(reason)
-    this.#cancelWatch?.()
-    this.#cancelClose?.()
-    const over = this.#over as EndReason
-    this.#sink?.settled(over)
-    this.#onSettled(over)
-  }
-
-  #stop(reason: EndReason): void {
-    this.#over ??= reason
-    this.#cancelBeat?.()
-    this.#source.close()
-  }
-
-  #run(): void {
-    while (this.#writable && this.#over === undefined) {
-      const chunk = this.#source.take()
+  const run = () => {
+    while (writable && !waiting && !over) {
+      let chunk: ReturnType<Source['take']>
+      try {
+        chunk = source.take()
+      } catch {
+        // The backend failed: what was taken before is written, and the client comes back with its cursor.
+        chunk = 'error'
+      }
       // Taking runs user code (filters, formats), which may have ended the stream.
-      if (this.#over !== undefined) return
-      if (chunk !== undefined) this.#write(chunk)
-      else if (this.#source.ended !== undefined) this.finish(this.#source.ended)
-      else {
-        if (!this.#waiting) this.#source.wait(this.#wake)
-        this.#waiting = true
-        return
-      }
+      if (over) return
+      if (typeof chunk === 'string') finish(chunk)
+      else if (chunk) write(chunk)
+      else waiting = true
     }
   }
 
-  readonly #wake = () => {
-    this.#waiting = false
-    this.#run()
-  }
-
-  #write(bytes: Uint8Array): void {
-    this.bytes += bytes.length
-    this.launched()
-    this.#lastWrite = now()
+  const write = (chunk: Uint8Array) => {
+    bytes += chunk.length
+    launched()
     try {
-      this.#writable = this.#sink?.write(bytes) === true
-      if (this.#sink?.full === false) this.#source.taken?.()
+      const room = (sink as Sink).write(chunk)
+      writable = room > 0
+      if (room >= 0) source.taken?.()
     } catch {
-      this.destroy('error')
+      destroy('error')
     }
   }
 
-  #beatIn(ms: number): void {
-    this.#cancelBeat = after(ms, () => {
-      const left = this.#lastWrite + this.#times.beatMs - now()
-      if (left > 0) {
-        this.#beatIn(left)
-        return
-      }
-      const beat = this.#writable && this.#waiting ? this.#source.beat() : undefined
-      if (beat !== undefined) this.#write(beat)
-      this.#beatIn(this.#times.beatMs)
-    })
+  /** Something is on its way, and is watched until it has left. */
+  const launched = () => {
+    lastWrite = now()
+    if (inFlight++ > 0) return
+    lastProgress = lastWrite
+    if (!cancelWatch && stallTimeoutMs > 0) watch()
   }
 
   /** Looks now and then, while something is on its way: a timer set anew at every write would cost more than the write. */
-  #watch(): void {
-    const { stallTimeoutMs } = this.#times
-    this.#cancelWatch = after(Math.ceil(stallTimeoutMs / LOOKS_PER_STALL), () => {
-      this.#cancelWatch = undefined
-      if (this.#inFlight === 0) return
-      // Part of a large write may have left without its callback.
-      const gone = this.bytes - (this.#sink?.pending ?? 0)
-      if (gone > this.#gone) this.#lastProgress = now()
-      this.#gone = gone
-      if (now() - this.#lastProgress >= stallTimeoutMs) this.destroy('stalled')
-      else this.#watch()
+  const watch = () => {
+    cancelWatch = after(Math.ceil(stallTimeoutMs / LOOKS_PER_STALL), () => {
+      cancelWatch = undefined
+      if (inFlight === 0) return
+      if (sink?.moved?.()) lastProgress = now()
+      if (now() - lastProgress >= stallTimeoutMs) destroy('stalled')
+      else watch()
     })
+  }
+
+  const beatIn = (ms: number) => {
+    cancelBeat = after(ms, () => {
+      const left = lastWrite + beatMs - now()
+      if (left > 0) return beatIn(left)
+      const beat = writable && waiting && source.beat()
+      if (beat && beat.length > 0) write(beat)
+      beatIn(beatMs)
+    })
+  }
+
+  const stop = (reason: EndReason) => {
+    over ??= reason
+    cancelBeat?.()
+    source.close()
+  }
+
+  const finish = (reason: EndReason, last?: Uint8Array) => {
+    if (over) return
+    if (last && last.length > 0) write(last)
+    stop(reason)
+    launched()
+    sink?.end()
+  }
+
+  const destroy = (reason: EndReason) => {
+    if (settled) return
+    stop(reason)
+    sink?.destroy()
+    settle()
+  }
+
+  const settle = (reason: EndReason = 'disconnected') => {
+    if (settled) return
+    settled = true
+    stop(reason)
+    cancelWatch?.()
+    sink?.settled(over as EndReason)
+    source.settled(over as EndReason)
+  }
+
+  return {
+    get bytes() {
+      return bytes
+    },
+    start(to) {
+      sink = to
+      beatIn(beatMs)
+      const opening = source.opening()
+      if (opening.length > 0) write(opening)
+      // Nothing was written, and yet a sink that never takes the first frame is stuck.
+      else launched()
+      run()
+      source.opened?.()
+    },
+    wake() {
+      waiting = false
+      run()
+    },
+    resume() {
+      writable = true
+      source.taken?.()
+      run()
+    },
+    flushed() {
+      if (--inFlight > 0) lastProgress = now()
+    },
+    finish,
+    destroy,
+    settle,
   }
 }

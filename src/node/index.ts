@@ -8,12 +8,12 @@
 import type { ServerResponse } from 'node:http'
 import type { AnyEvents, BusLike } from '../index.ts'
 import { check, wrongType } from '../internal/check.ts'
+import type { Pump } from '../internal/pump.ts'
 import { answer } from '../web/answer.ts'
-import type { Pumped } from '../web/body.ts'
 import type { Bytes } from '../web/encoder.ts'
 import type { SseStreamOptions } from '../web/options.ts'
 import { openTransport, type SseTransportOptions, type TransportStream } from '../web/transport.ts'
-import { isGone, type NodeRequest, type NodeResponse, NodeSink, writeHead } from './sink.ts'
+import { checkHeaders, isGone, type NodeRequest, type NodeResponse, sinkOf, writeHead } from './sink.ts'
 
 export type { EndReason } from '../internal/pump.ts'
 export type { SseStreamOptions, StreamClosed, StreamOpened } from '../web/options.ts'
@@ -44,8 +44,9 @@ export async function serveSse<Events = AnyEvents>(
   check('bus', bus, 'object')
   checkPair(req, res)
   if (isGone(req, res)) return
-  const request = { method: req.method, lastEventId: req.headers['last-event-id'], url: req.url ?? '' }
-  const { status, headers, stream } = answer(bus, request, options as SseStreamOptions, nodeBytes)
+  checkHeaders(options)
+  const header = req.headers['last-event-id']
+  const { status, headers, stream } = answer(bus, req, header, options as SseStreamOptions, nodeBytes)
   writeHead(res, status, headers)
   if (stream === undefined) res.end()
   else await pumped(stream, req, res)
@@ -61,8 +62,9 @@ export function sseTransport(
   options: SseTransportOptions = {},
 ): TransportStream {
   checkPair(req, res)
+  checkHeaders(options)
   const { transport, stream, headers } = openTransport(options, nodeBytes)
-  if (isGone(req, res)) stream.pump.settle()
+  if (isGone(req, res)) stream.settle()
   else {
     writeHead(res, 200, headers)
     void pumped(stream, req, res)
@@ -75,11 +77,12 @@ function checkPair(req: NodeRequest, res: NodeResponse): void {
   if (typeof res?.write !== 'function') throw wrongType('res', 'a response of node:http or node:http2', res)
 }
 
-function pumped(stream: Pumped, req: NodeRequest, res: NodeResponse): Promise<void> {
+function pumped(pump: Pump, req: NodeRequest, res: NodeResponse): Promise<void> {
   return new Promise((resolve) => {
-    stream.start(new NodeSink(req, res, stream.pump, resolve))
-    if (stream.pump.bytes > 0) return
+    pump.start(sinkOf(req, res, pump, resolve))
+    if (pump.bytes > 0) return // The head alone is the opening.
     ;(res as ServerResponse).flushHeaders()
-    stream.pump.resume()
+    pump.flushed()
+    pump.resume()
   })
 }

@@ -5,7 +5,9 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import type { EndReason, Pump, Sink } from '../internal/pump.ts'
+import type { Pump, Sink } from '../internal/pump.ts'
+
+const INTERNAL_ERROR = 2
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest
 export type NodeResponse = ServerResponse | Http2ServerResponse
@@ -47,60 +49,47 @@ export function ownFlush(res: NodeResponse): (() => void) | undefined {
   return Object.hasOwn(res, 'flush') && typeof flush === 'function' ? () => flush.call(res) : undefined
 }
 
-export class NodeSink implements Sink {
-  readonly #res: ServerResponse
-  readonly #pump: Pump
-  readonly #flush: (() => void) | undefined
-  readonly #forget: () => void
-  readonly #onSettled: () => void
-  full = false
+/** Ends a response so that it does not look complete: over HTTP/2, a stream that is only destroyed does. */
+export function tear(res: NodeResponse): void {
+  ;(res as Http2ServerResponse).stream?.close(INTERNAL_ERROR)
+  res.destroy()
+}
 
-  constructor(req: NodeRequest, res: NodeResponse, pump: Pump, onSettled: () => void) {
-    this.#res = res as ServerResponse
-    this.#pump = pump
-    this.#flush = ownFlush(res)
-    this.#onSettled = onSettled
-    this.#forget = onDisconnect(req, res, () => pump.settle('disconnected'))
-    res.on('drain', this.#onDrain)
-    res.on('finish', this.#onFinish)
-  }
-
-  get pending(): number {
+/** The response as a sink; `onSettled` once nothing listens to it any more. */
+export function sinkOf(req: NodeRequest, response: NodeResponse, pump: Pump, onSettled: () => void): Sink {
+  const res = response as ServerResponse
+  const flush = ownFlush(res)
+  const forget = onDisconnect(req, res, () => pump.settle('disconnected'))
+  const finished = () => pump.settle()
+  let left = 0
+  res.on('drain', pump.resume)
+  res.on('finish', finished)
+  return {
+    write(bytes) {
+      const more = res.write(bytes, pump.flushed)
+      flush?.()
+      return more ? 1 : -1
+    },
     // One large write leaves piece by piece, and only the handle knows: Node's own idle timeout looks there too.
-    const handle = (this.#res.socket as unknown as { _handle?: { writeQueueSize?: number } } | null)?._handle
-    return this.#res.writableLength + (handle?.writeQueueSize ?? 0)
+    moved() {
+      const { _handle } = (res.socket ?? {}) as { _handle?: { writeQueueSize?: number } }
+      const before = left
+      left = pump.bytes - res.writableLength - (_handle?.writeQueueSize ?? 0)
+      return left > before
+    },
+    end: () => res.end(),
+    destroy: () => res.destroy(),
+    settled(reason) {
+      forget()
+      res.removeListener('drain', pump.resume)
+      res.removeListener('finish', finished)
+      // Whoever is gone takes the response along: nobody else will end it.
+      if (!res.writableEnded) res.destroy()
+      // HTTP/2 has no `Connection: close`: without this, `server.close()` waits for the client to leave.
+      if (reason === 'closed') (response as Http2ServerResponse).stream?.session?.close()
+      onSettled()
+    },
   }
-
-
-  write(bytes: Uint8Array): boolean {
-    const more = this.#res.write(bytes, this.#pump.flushed)
-    this.#flush?.()
-    this.full = !more
-    return more
-  }
-
-  end(): void {
-    this.#res.end()
-  }
-
-  destroy(): void {
-    this.#res.destroy()
-  }
-
-  settled(reason: EndReason): void {
-    this.#forget()
-    this.#res.removeListener('drain', this.#onDrain)
-    this.#res.removeListener('finish', this.#onFinish)
-    // Whoever is gone takes the response along: nobody else will end it.
-    if (!this.#res.writableEnded) this.#res.destroy()
-    // HTTP/2 has no `Connection: close`: without this, `server.close()` waits for the client to leave.
-    if (reason === 'closed') (this.#res as unknown as Http2ServerResponse).stream?.session?.close()
-    this.#onSettled()
-  }
-
-  readonly #onDrain = () => this.#pump.resume()
-
-  readonly #onFinish = () => this.#pump.settle()
 }
 
 /**
@@ -118,4 +107,16 @@ export function writeHead(res: NodeResponse, status: number, headers: Headers): 
   }
   const cookies = headers.getSetCookie()
   if (cookies.length > 0) response.appendHeader('set-cookie', cookies)
+}
+
+/** `Headers` takes control characters, Node does not: told before anything is subscribed. */
+export function checkHeaders(options: {
+  readonly headers?: Record<string, string> | Headers | undefined
+}): void {
+  const headers = options?.headers
+  if (headers === null || typeof headers !== 'object') return
+  for (const [name, value] of new Headers(headers)) {
+    if (/[^\t -~\x80-\xff]/.test(value))
+      throw new TypeError(`headers must hold no control character: ${name}`)
+  }
 }

@@ -3,7 +3,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { check } from '../internal/check.ts'
-import { isGone, type NodeRequest, type NodeResponse, onDisconnect, ownFlush, writeHead } from './sink.ts'
+import {
+  isGone,
+  type NodeRequest,
+  type NodeResponse,
+  onDisconnect,
+  ownFlush,
+  tear,
+  writeHead,
+} from './sink.ts'
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>
 
@@ -27,7 +35,7 @@ export function toNodeHandler(handler: FetchHandler): (req: NodeRequest, res: No
       else await send(response, req, res as ServerResponse, gone.signal)
     } catch {
       // The body failed, or the head could not be written: what is there cannot be completed.
-      res.destroy()
+      tear(res)
     } finally {
       forget()
     }
@@ -107,7 +115,7 @@ async function send(
   const cancel = () => void reader.cancel().catch(() => {})
   gone.addEventListener('abort', cancel)
   // A body may fail while the client is not reading, and then no read is there to say so.
-  reader.closed.catch(() => res.destroy())
+  reader.closed.catch(() => tear(res))
   res.flushHeaders()
   for (;;) {
     const { done, value } = await reader.read()

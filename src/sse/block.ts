@@ -5,7 +5,7 @@ import { cursorText } from '../internal/cursor.ts'
 import { envelopeJson, type Kept, payloadJson } from '../internal/kept.ts'
 
 export interface BlockOptions {
-  readonly epoch: string | undefined
+  readonly epoch?: string | undefined
   readonly data: 'envelope' | 'payload'
   readonly event: boolean
 }
@@ -13,13 +13,16 @@ export interface BlockOptions {
 /** A frame, whose type has no CR, LF or NUL. Control frames have their `event:` line always, and never an id. */
 export function frameBlock(frame: Frame, kept: Kept, { epoch, data, event }: BlockOptions): string {
   const { id, type } = frame
-  const idLine = id === undefined ? '' : `id: ${cursorText(id, epoch)}\n`
   // A page's `error` and `open` handlers are those of its connection.
   const named = id === undefined || (event && type !== 'error' && type !== 'open')
-  const json = data === 'envelope' ? envelopeJson(frame as never, kept) : payloadJson(frame as never, kept)
-  return `${idLine}${named ? `event: ${type}\n` : ''}data: ${json}\n\n`
+  const json = (data === 'envelope' ? envelopeJson : payloadJson)(frame as never, kept)
+  return `${id === undefined ? '' : idLine(id, epoch)}${named ? `event: ${type}\n` : ''}data: ${json}\n\n`
 }
 
 export function cursorBlock(id: number, epoch: string | undefined): string {
-  return `id: ${cursorText(id, epoch)}\nevent: cursor\ndata:\n\n`
+  return `${idLine(id, epoch)}event: cursor\ndata:\n\n`
+}
+
+export function idLine(id: number, epoch: string | undefined): string {
+  return `id: ${cursorText(id, epoch)}\n`
 }

@@ -6,7 +6,7 @@
 import type { BusEvent, Diagnostic, Frame, Subscription } from '../index.ts'
 import type { Kept } from '../internal/kept.ts'
 import { cursorBlock, frameBlock } from '../sse/block.ts'
-import type { CheckedStreamOptions } from './options.ts'
+import type { SseStreamOptions } from './options.ts'
 
 /** One frame, ready to be written. */
 export interface Encoded {
@@ -21,104 +21,97 @@ export interface Bytes {
   join(chunks: Uint8Array[], size: number): Uint8Array
 }
 
-/** One encoding of an event: under which name, and undefined where the format leaves the event out. */
-interface Memo {
-  readonly name: string
-  readonly encoded: Encoded | undefined
+export interface Encoder {
+  /** An event of the subscription, or null where the format leaves it out. */
+  event(event: BusEvent, subscription: Subscription): Encoded | null
+  /** A control frame; empty where the format leaves it out, or throws. */
+  control(frame: Frame): string
+  /** Moves a client's cursor and shows it nothing. */
+  cursor(id: number, epoch: string): string
 }
+
+/** The encodings of one event by what they depend on; null where the format leaves the event out. */
+type Encodings = Record<string, Encoded | null>
 
 /**
  * What is kept with an event: its encodings by the forms that we know, and by the user's functions. The latter weakly, so
  * that a handler that makes a new `format` for each request does not make each event collect an encoding per request.
  */
-interface Encodings {
-  readonly own: Memo[]
-  custom?: WeakMap<object, Memo[]>
+interface Wire {
+  readonly own: Encodings
+  custom?: WeakMap<object, Encodings>
 }
 
-export class Encoder {
-  readonly #options: CheckedStreamOptions
-  readonly #name: string
-  readonly bytes: Bytes
+/** `report` is told what a `format` throws, and which events JSON cannot carry. */
+export function encoderOf(
+  { cursor, data = 'envelope', event = data === 'envelope', format }: SseStreamOptions,
+  encode: Bytes['encode'],
+  report: (diagnostic: Diagnostic) => void,
+): Encoder {
+  let namedFor: string | undefined
+  let name = ''
 
-  constructor(options: CheckedStreamOptions, bytes: Bytes) {
-    this.#options = options
-    this.#name = `${options.data} ${options.event} `
-    this.bytes = bytes
+  const epochIn = (epoch: string) => (cursor === 'id' ? undefined : epoch)
+
+  const textOf = (frame: Frame, kept: Kept, epoch?: string) =>
+    format ? format(frame) : frameBlock(frame, kept, { epoch, data, event })
+
+  const encodingsOf = (kept: Kept): Encodings => {
+    kept.wire ??= { own: {} }
+    const wire = kept.wire as Wire
+    if (!format) return wire.own
+    wire.custom ??= new WeakMap()
+    const encodings = wire.custom.get(format) ?? {}
+    wire.custom.set(format, encodings)
+    return encodings
   }
 
-  /** Text that is no frame of a bus, and the cursor behind it. */
-  encode(text: string, cursor?: number): Encoded {
-    return { bytes: this.bytes.encode(text), cursor }
-  }
-
-  /** Moves a client's cursor and shows it nothing. */
-  cursorText(id: number, epoch: string): string {
-    return cursorBlock(id, this.#epochIn(epoch))
-  }
-
-  /** A control frame; empty where the format leaves it out, or throws. */
-  controlText(frame: Frame, epoch: string, report?: (diagnostic: Diagnostic) => void): string {
+  const encodeEvent = (frame: BusEvent, kept: Kept, epoch: string): Encoded | null => {
+    const { id } = frame
+    let text: string | undefined
     try {
-      return this.#textOf(frame, { bytes: 0 }, epoch) ?? ''
+      text = textOf(frame, kept, epochIn(epoch))
     } catch (error) {
-      report?.({ type: 'callback_error', error })
-      return ''
+      if (format) report({ type: 'callback_error', error })
+      else if (!kept.failed) {
+        kept.failed = true
+        report({ type: 'event_not_serialisable', id, eventType: frame.type })
+      }
+      // It is told as lost, and the cursor moves past it.
+      const lost = { lastDeliveredId: id - 1, earliestAvailableId: id + 1, epoch }
+      text = encoder.control(resyncFrame('not_serialisable', lost)) + encoder.cursor(id, epoch)
     }
+    return text ? { bytes: encode(text), cursor: /^id:/m.test(text) ? id : undefined } : null
   }
 
-  /** An event of the subscription, or undefined where the format leaves it out. */
-  event(event: BusEvent, subscription: Subscription): Encoded | undefined {
-    const kept = subscription.keptOf(event)
-    const epoch = this.#epochIn(subscription.epoch)
-    const name = this.#name + epoch
-    const memos = this.#memosOf(kept)
-    const memo = memos.find((candidate) => candidate.name === name)
-    if (memo !== undefined) return memo.encoded
-    const text = this.#eventText(event, kept, subscription)
-    const moves = text !== undefined && /^id:/m.test(text)
-    const encoded = text === undefined ? undefined : this.encode(text, moves ? event.id : undefined)
-    memos.push({ name, encoded })
-    return encoded
+  const encoder: Encoder = {
+    event(frame, subscription) {
+      const { epoch } = subscription
+      if (epoch !== namedFor) name = `${data} ${event} ${epochIn(epoch) ?? ''}`
+      namedFor = epoch
+      const kept = subscription.keptOf(frame)
+      const encodings = encodingsOf(kept)
+      let encoded = encodings[name]
+      if (encoded === undefined) encodings[name] = encoded = encodeEvent(frame, kept, epoch)
+      return encoded
+    },
+    control(frame) {
+      try {
+        return textOf(frame, { bytes: 0 }) ?? ''
+      } catch (error) {
+        report({ type: 'callback_error', error })
+        return ''
+      }
+    },
+    cursor: (id, epoch) => cursorBlock(id, epochIn(epoch)),
   }
+  return encoder
+}
 
-  #memosOf(kept: Kept): Memo[] {
-    const { format } = this.#options
-    kept.wire ??= { own: [] }
-    const encodings = kept.wire as Encodings
-    if (format === undefined) return encodings.own
-    encodings.custom ??= new WeakMap()
-    const memos = encodings.custom.get(format) ?? []
-    encodings.custom.set(format, memos)
-    return memos
-  }
-
-  #epochIn(epoch: string): string | undefined {
-    return this.#options.cursor === 'epoch' ? epoch : undefined
-  }
-
-  #textOf(frame: Frame, kept: Kept, epoch: string): string | undefined {
-    const { format, data, event } = this.#options
-    return format ? format(frame) : frameBlock(frame, kept, { epoch: this.#epochIn(epoch), data, event })
-  }
-
-  /** An event that cannot be written is told as lost, and the cursor moves past it. */
-  #eventText(event: BusEvent, kept: Kept, subscription: Subscription): string | undefined {
-    const { id, type } = event
-    const { epoch } = subscription
-    try {
-      return this.#textOf(event, kept, epoch)
-    } catch (error) {
-      if (this.#options.format) subscription.report({ type: 'callback_error', error })
-      else if (!kept.failed) subscription.report({ type: 'event_not_serialisable', id, eventType: type })
-      kept.failed = true
-    }
-    const reason = 'not_serialisable'
-    const resync: Frame = {
-      v: 1,
-      type: 'state_resync_required',
-      data: { reason, lastDeliveredId: id - 1, earliestAvailableId: id + 1, epoch },
-    }
-    return this.controlText(resync, epoch) + this.cursorText(id, epoch)
-  }
+/** `state_resync_required`, where it is the adapter that must say so. */
+export function resyncFrame(
+  reason: 'invalid_cursor' | 'not_serialisable',
+  at: { readonly lastDeliveredId?: number; readonly earliestAvailableId: number; readonly epoch: string },
+): Frame {
+  return { v: 1, type: 'state_resync_required', data: { reason, ...at } }
 }

@@ -30,14 +30,9 @@ export function sseResponse<Events = AnyEvents>(
   options: SseStreamOptions<Events> = {},
 ): Response {
   check('bus', bus, 'object')
-  if (typeof request?.headers?.get !== 'function') throw wrongType('request', 'a Request', request)
-  const asked = {
-    method: request.method,
-    lastEventId: request.headers.get('last-event-id'),
-    url: request.url,
-  }
-  const { status, headers, stream } = answer(bus, asked, options as SseStreamOptions, webBytes)
-  return new Response(stream === undefined ? null : bodyOf(stream, request.signal), { status, headers })
+  const header = headerOf(request)
+  const answered = answer(bus, request, header, options as SseStreamOptions, webBytes)
+  return new Response(answered.stream ? bodyOf(answered.stream, request.signal) : null, answered)
 }
 
 /**
@@ -48,7 +43,13 @@ export function sseTransport(
   request: Request,
   options: SseTransportOptions = {},
 ): { transport: TransportStream; response: Response } {
-  if (typeof request?.headers?.get !== 'function') throw wrongType('request', 'a Request', request)
+  headerOf(request)
   const { transport, stream, headers } = openTransport(options, webBytes)
-  return { transport, response: new Response(bodyOf(stream, request.signal), { status: 200, headers }) }
+  return { transport, response: new Response(bodyOf(stream, request.signal), { headers }) }
+}
+
+/** `Last-Event-ID`; throws where the request is none. */
+function headerOf(request: Request): string | null {
+  if (typeof request?.headers?.get !== 'function') throw wrongType('request', 'a Request', request)
+  return request.headers.get('last-event-id')
 }

@@ -1,7 +1,7 @@
 /** The options of an SSE stream: checked before anything is sent, every default filled in. */
 
-import type { AnyEvents, Frame, SubscribeOptions } from '../index.ts'
-import { check, option, wrongType } from '../internal/check.ts'
+import type { AnyEvents, EventOf, Frame, SubscribeOptions } from '../index.ts'
+import { check, type Kind } from '../internal/check.ts'
 import type { EndReason } from '../internal/pump.ts'
 import type { Cursor } from '../last-event-id/index.ts'
 
@@ -24,7 +24,7 @@ export interface StreamClosed {
 
 /** Options of both `sseResponse` and `serveSse`: those of `subscribe` but the cursor, which the client brings. */
 export interface SseStreamOptions<Events = AnyEvents>
-  extends Omit<SubscribeOptions<Events>, 'lastEventId' | 'epoch'> {
+  extends Omit<SubscribeOptions<EventOf<Events>>, 'lastEventId' | 'epoch'> {
   /** Ends this stream. An abort reason `{ code, error }` of two strings is written as `stream_error`. */
   signal?: AbortSignal | undefined
   /** `'epoch'` (default) writes `id: <epoch>:<id>`, which survives a restart of the bus; `'id'` the bare id. */
@@ -59,11 +59,6 @@ export interface SseStreamOptions<Events = AnyEvents>
   onClose?: ((closed: StreamClosed) => void) | undefined
 }
 
-const SECOND = 1000
-
-/** A comment: no client shows it, and no cursor moves. */
-export const HEARTBEAT = ': heartbeat\n\n'
-
 /** How a stream is kept alive and how long it is waited for: shared by every kind of stream. */
 export interface TimeOptions {
   heartbeatMs?: number | undefined
@@ -72,96 +67,79 @@ export interface TimeOptions {
   headers?: Record<string, string> | Headers | undefined
 }
 
-export function checkTimes(options: TimeOptions) {
+/** A comment: no client shows it, and no cursor moves. */
+export const HEARTBEAT = ': heartbeat\n\n'
+
+/** What an option must be: of that type, or text that matches. A number is a time: an integer ≥ 0, or `Infinity`. */
+const RULES = {
+  heartbeatMs: 'number',
+  stallTimeoutMs: 'number',
+  closeTimeoutMs: 'number',
+  event: 'boolean',
+  signal: 'object',
+  headers: 'object',
+  format: 'function',
+  onOpen: 'function',
+  onClose: 'function',
+  lastEventIdParam: 'string',
+  maxQueuedParam: 'string',
+  heartbeatEvent: /^[^\r\n\0]+$/,
+  epoch: /^[\w-]{1,64}$/,
+  cursor: /^(epoch|id)$/,
+  data: /^(envelope|payload)$/,
+  onLimit: /^(frame|status)$/,
+} as const satisfies Record<string, Kind | RegExp>
+
+/**
+ * Throws `TypeError` or `RangeError` naming the option; those of `subscribe` are checked there. Returns what the options
+ * of every kind of stream come to.
+ */
+export function checkOptions(options: TimeOptions) {
   check('options', options, 'object')
-  return {
-    heartbeatMs: option(options, 'heartbeatMs', 'number', 8 * SECOND, 0),
-    stallTimeoutMs: option(options, 'stallTimeoutMs', 'number', 30 * SECOND, 0),
-    retryMs: checkRetry(options.retryMs),
-    headers: checkHeaders(options.headers),
+  for (const [name, rule] of Object.entries(RULES)) {
+    const value = options[name as keyof TimeOptions]
+    if (value === undefined) continue
+    const text = check<unknown>(name, value, rule instanceof RegExp ? 'string' : rule, 0)
+    if (rule instanceof RegExp && !rule.test(text as string))
+      throw new RangeError(`${name} must match ${rule}`)
   }
-}
-
-export type CheckedStreamOptions = ReturnType<typeof checkStreamOptions>
-
-/** Throws `TypeError` or `RangeError` naming the option; those of `subscribe` are checked there. */
-export function checkStreamOptions(options: SseStreamOptions) {
-  const times = checkTimes(options)
-  const { signal } = options
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    throw wrongType('signal', 'an AbortSignal', signal)
-  }
-  const data = oneOf('data', options.data, 'envelope', 'payload')
-  return {
-    ...times,
-    signal,
-    data,
-    cursor: oneOf('cursor', options.cursor, 'epoch', 'id'),
-    event: option(options, 'event', 'boolean', data === 'envelope'),
-    /** What an idle stream is sent; empty for nothing. */
-    heartbeat: times.heartbeatMs > 0 && times.heartbeatMs < Infinity ? heartbeatText(options) : '',
-    closeTimeoutMs: option(options, 'closeTimeoutMs', 'number', 500, 0),
-    format: option(options, 'format', 'function', undefined),
-    lastEventIdParam: option(options, 'lastEventIdParam', 'string', 'lastEventId'),
-    maxQueuedParam: option(options, 'maxQueuedParam', 'string', undefined),
-    onLimit: oneOf('onLimit', options.onLimit, 'frame', 'status'),
-    onOpen: option(options, 'onOpen', 'function', undefined),
-    onClose: option(options, 'onClose', 'function', undefined),
-  }
-}
-
-function heartbeatText(options: SseStreamOptions): string {
-  const name = option(options, 'heartbeatEvent', 'string', undefined)
-  if (name === undefined) return HEARTBEAT
-  if (!/^[^\r\n\0]+$/.test(name)) throw new RangeError('heartbeatEvent must be one line, and not empty')
-  return `event: ${name}\ndata: {}\n\n`
-}
-
-function oneOf<First extends string, Second extends string>(
-  name: string,
-  value: First | Second | undefined,
-  first: First,
-  second: Second,
-): First | Second {
-  if (value === undefined) return first
-  if (check(name, value, 'string') !== first && value !== second) {
-    throw new RangeError(`${name} must be '${first}' or '${second}'`)
-  }
-  return value
-}
-
-function checkRetry(retryMs: TimeOptions['retryMs'] = 3 * SECOND): readonly [number, number] {
+  const { heartbeatMs = 8000, stallTimeoutMs = 30_000, retryMs = 3000 } = options
   const [min, max] = Array.isArray(retryMs) ? retryMs : [retryMs, retryMs]
   check('retryMs', min, 'number', 0, Number.MAX_SAFE_INTEGER)
   check('retryMs', max, 'number', min, Number.MAX_SAFE_INTEGER)
-  return [min, max]
+  return {
+    // Never, too, needs no timer.
+    heartbeatMs: heartbeatMs === Infinity ? 0 : heartbeatMs,
+    stallTimeoutMs,
+    retry: retryBlock(min, max),
+    headers: headersOf(options.headers),
+  }
 }
 
-/** The `retry:` block; a range spreads the clients of a server that went down, since each one draws its own. */
-export function retryText([min, max]: readonly [number, number]): string {
+export type CheckedOptions = ReturnType<typeof checkOptions>
+
+/** `retry:` out of a range, which spreads the clients of a server that went down: each one draws its own. */
+function retryBlock(min: number, max: number): string {
   const retryMs = min + Math.floor(Math.random() * (max - min + 1))
   return retryMs === 0 ? '' : `retry: ${retryMs}\n\n`
 }
 
 // HTTP/2 forbids them, and HTTP/1.1 gives them to whoever owns the connection.
-const OF_THE_CONNECTION = [
-  'transfer-encoding',
-  'content-encoding',
-  'content-length',
-  'connection',
-  'keep-alive',
-]
+const OF_THE_CONNECTION = /^(transfer-encoding|content-encoding|content-length|connection|keep-alive)$/
 
-function checkHeaders(init: TimeOptions['headers']): Headers {
-  const headers = new Headers({
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  })
-  if (init === undefined) return headers
-  for (const [name, value] of new Headers(check('headers', init, 'object'))) {
-    if (OF_THE_CONNECTION.includes(name)) throw new TypeError(`headers must not set ${name}`)
-    headers.set(name, value)
+const DEFAULT_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+function headersOf(given: TimeOptions['headers']): Headers {
+  const headers = new Headers(given)
+  for (const name of headers.keys()) {
+    if (OF_THE_CONNECTION.test(name)) throw new TypeError(`headers must not set ${name}`)
+  }
+  for (const [name, value] of Object.entries(DEFAULT_HEADERS)) {
+    if (!headers.has(name)) headers.set(name, value)
   }
   return headers
 }

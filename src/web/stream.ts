@@ -1,91 +1,215 @@
 /**
- * One stream between its subscription and its end, whatever serves it: the opening, the hooks that may end it early, and
- * the accounts that `onClose` gets.
+ * One subscription as a stream, from its opening to its end, whatever serves it: frames leave in whole, up to 64 KiB at a
+ * time, and what is not taken stays counted in the subscription's backlog.
+ *
+ * A subscriber whose replay is outrun by live traffic is not sent away: the subscription that was evicted is read to its
+ * end, and a new one goes on from its position. So every reconnect makes progress, however fast the bus is.
  */
 
-import type { BusLike, Frame, Subscription } from '../index.ts'
-import { type EndReason, Pump, type Sink } from '../internal/pump.ts'
+import type { BusEvent, BusLike, Frame, SubscribeOptions } from '../index.ts'
+import { createPump, type EndReason, type Pump } from '../internal/pump.ts'
+import { after } from '../internal/timer.ts'
 import type { Cursor } from '../last-event-id/index.ts'
-import type { CountingSource } from './bus-source.ts'
-import type { Encoder } from './encoder.ts'
-import type { CheckedStreamOptions } from './options.ts'
+import { type Bytes, type Encoded, encoderOf, resyncFrame } from './encoder.ts'
+import { type CheckedOptions, HEARTBEAT, type SseStreamOptions } from './options.ts'
+
+const CHUNK_BYTES = 65_536
 
 // How often an idle stream without heartbeats is looked at for a cursor that has run ahead.
 const CURSOR_MS = 8000
 
-export interface StreamParts {
-  readonly bus: BusLike
-  readonly options: CheckedStreamOptions
-  readonly encoder: Encoder
-  readonly source: CountingSource
-  /** What is written before anything else. */
-  readonly opening: string
-  /** The client's, if it brought a valid one. */
+/** Why a bus at its limit ends a stream before it begins. */
+export const LIMIT = { code: 'subscriber_limit_exceeded', error: 'too many subscribers' }
+
+/** What a client brought with its request. */
+export interface Brought {
   readonly cursor: Cursor | undefined
-  readonly subscription: Subscription | undefined
+  /** What it brought instead of a cursor, fit for a log. */
+  readonly invalid: string | undefined
 }
 
-export class SseStream {
-  readonly pump: Pump
-  readonly #parts: StreamParts
-  #stopListening: (() => void) | undefined
+/**
+ * Subscribes as `plan` says. A signal that has been aborted makes a stream that says why and ends. Throws what
+ * `subscribe` throws.
+ */
+export function streamOf(
+  bus: BusLike,
+  plan: SubscribeOptions,
+  { cursor, invalid }: Brought,
+  options: SseStreamOptions,
+  { heartbeatMs, stallTimeoutMs, retry }: CheckedOptions,
+  bytes: Bytes,
+): Pump {
+  const { signal, heartbeatEvent, closeTimeoutMs = 500, onOpen, onClose } = options
+  // Read before: a bus may have moved on by the time that its `subscribe` returns.
+  let head = bus.lastEventId
+  let subscription = bus.subscribe(plan)
+  const refused = signal?.aborted
+  const encoder = encoderOf(options, bytes.encode, (diagnostic) => subscription.report(diagnostic))
 
-  constructor(parts: StreamParts) {
-    const { heartbeatMs, stallTimeoutMs } = parts.options
-    this.#parts = parts
-    const beatMs = heartbeatMs > 0 && heartbeatMs < Infinity ? heartbeatMs : CURSOR_MS
-    this.pump = new Pump(parts.source, { beatMs, stallTimeoutMs }, (reason) => this.#settled(reason))
-  }
+  let frames = 0
+  const start = subscription.lastDeliveredId
+  /** The last id taken, in an event or a cursor block: the cursor that the client has once it read that. */
+  let lastId: number | undefined
+  /** The next frame, ready and not taken yet. */
+  let next: Encoded | null = null
 
-  /** Writes the opening and begins. */
-  start(sink: Sink): void {
-    const { encoder, opening, cursor, options, subscription } = this.#parts
-    const { signal, closeTimeoutMs } = options
-    const onAbort = () => this.#abort()
-    const forget = subscription?.onBusClose(() => this.pump.destroyIn(closeTimeoutMs, 'closed'))
-    signal?.addEventListener('abort', onAbort)
-    this.#stopListening = () => {
-      signal?.removeEventListener('abort', onAbort)
-      forget?.()
+  let replaying = plan.lastEventId !== undefined || plan.from !== undefined
+  let continued = false
+  let replayedCount = 0
+  let lastReplayedEventId: number | undefined
+
+  const encode = (frame: Frame): Encoded | null => {
+    if (frame.id === undefined) return encodeControl(frame)
+    const encoded = encoder.event(frame as BusEvent, subscription)
+    if (encoded !== null && replaying) {
+      replayedCount++
+      lastReplayedEventId = frame.id
     }
-    this.pump.start(sink, encoder.encode(opening).bytes)
-    if (subscription !== undefined) this.#call(options.onOpen, { cursor, resumed: cursor !== undefined })
+    return encoded
   }
 
-  #abort(): void {
-    const { bus, options, encoder } = this.#parts
-    const text = abortText(options.signal as AbortSignal, encoder, bus.epoch)
-    this.pump.finish('aborted', text === '' ? undefined : encoder.encode(text).bytes)
+  const encodeControl = (frame: Frame): Encoded | null => {
+    const { type } = frame
+    if (replaying && subscription.evicted) {
+      // Outrun: the client is not to know, unless it cannot go on.
+      if (type === 'replay_complete' || type === 'slow_client_warning') return null
+      if (type === 'client_evicted' && goOn()) return null
+    }
+    const completes = type === 'replay_complete'
+    replaying &&= !completes
+    // One replay to the client, that of the subscriptions before included.
+    const whole = completes && continued ? { ...frame, data: { replayedCount, lastReplayedEventId } } : frame
+    const text = encoder.control(whole as Frame)
+    // A client that got no id with its replay gets a cursor behind it.
+    if (completes && (lastId ?? start) === start) {
+      return { bytes: bytes.encode(text + encoder.cursor(head, subscription.epoch)), cursor: head }
+    }
+    return text === '' ? null : { bytes: bytes.encode(text), cursor: undefined }
   }
 
-  #settled(reason: EndReason): void {
-    this.#stopListening?.()
-    const { frames, lastId } = this.#parts.source
-    this.#call(this.#parts.options.onClose, { reason, frames, bytes: this.pump.bytes, lastId })
+  /** A new subscription in place of the one that was evicted, where nothing between them is lost. */
+  const goOn = (): boolean => {
+    const { position, epoch } = subscription
+    const { closed, lastEventId, earliestAvailableId } = bus
+    if (closed || position + 1 < earliestAvailableId) return false
+    try {
+      subscription = bus.subscribe({ ...plan, from: undefined, lastEventId: position, epoch })
+    } catch {
+      // The limit: somebody else has taken the place.
+      return false
+    }
+    head = lastEventId
+    continued = true
+    return true
+  }
+
+  /** The next frame that has something to write. */
+  const ready = (): Encoded | null => {
+    while (next === null) {
+      const frame = subscription.tryNext()
+      if (frame === undefined) break
+      next = encode(frame)
+    }
+    return next
+  }
+
+  const take = (): Uint8Array | EndReason | undefined => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for (let one = ready(); one && (size === 0 || size + one.bytes.length <= CHUNK_BYTES); one = ready()) {
+      next = null
+      chunks.push(one.bytes)
+      size += one.bytes.length
+      frames++
+      lastId = one.cursor ?? lastId
+    }
+    if (chunks.length > 0) return chunks.length > 1 ? bytes.join(chunks, size) : chunks[0]
+    if (refused) return signal.reason === LIMIT ? 'limit' : 'aborted'
+    if (subscription.closed) return subscription.evicted ? 'evicted' : bus.closed ? 'closed' : 'ended'
+    subscription.next().then(handed, failed)
+    return undefined
+  }
+
+  const handed = ({ value }: IteratorResult<Frame, undefined>) => {
+    if (value) next = encode(value)
+    pump.wake()
+  }
+
+  const failed = () => pump.finish('error')
+
+  const beat = (): Uint8Array => {
+    const { position, epoch } = subscription
+    let text = heartbeatMs === 0 ? '' : heartbeatEvent ? `event: ${heartbeatEvent}\ndata: {}\n\n` : HEARTBEAT
+    if (position > (lastId ?? start)) {
+      lastId = position
+      text += encoder.cursor(position, epoch)
+    }
+    return bytes.encode(text)
+  }
+
+  const close = () => {
+    void subscription.return()
+    next = null
   }
 
   /** The user's callbacks: after the head nothing throws. */
-  #call<T>(callback: ((value: T) => void) | undefined, value: T): void {
+  const call = <T>(callback: ((value: T) => void) | undefined, value: T) => {
     try {
       callback?.(value)
     } catch (error) {
-      this.#parts.subscription?.report({ type: 'callback_error', error })
+      subscription.report({ type: 'callback_error', error })
     }
   }
-}
 
-/** The `stream_error` that an abort reason `{ code, error }` asks for, or nothing. */
-export function abortText(signal: AbortSignal, encoder: Encoder, epoch: string): string {
-  const { code, error } = (signal.reason ?? {}) as { code?: unknown; error?: unknown }
-  if (typeof code !== 'string' || typeof error !== 'string') return ''
-  return streamErrorText({ code, error }, encoder, epoch)
-}
+  const written = (frame: Frame): string => {
+    const text = encoder.control(frame)
+    if (text !== '') frames++
+    return text
+  }
 
-export function streamErrorText(
-  data: { readonly code: string; readonly error: string },
-  encoder: Encoder,
-  epoch: string,
-): string {
-  const frame: Frame = { v: 1, type: 'stream_error', data }
-  return encoder.controlText(frame, epoch)
+  /** The `stream_error` that a reason `{ code, error }` asks for, or nothing. */
+  const errorText = (reason: unknown): string => {
+    const { code, error } = (reason ?? {}) as { code?: unknown; error?: unknown }
+    if (typeof code !== 'string' || typeof error !== 'string') return ''
+    return written({ v: 1, type: 'stream_error', data: { error, code } })
+  }
+
+  const onAbort = () => pump.finish('aborted', bytes.encode(errorText(signal?.reason)))
+
+  let cancelCut: (() => void) | undefined
+  const cut = () => pump.destroy('closed')
+  const onBusClose = () => {
+    if (closeTimeoutMs === 0) cut()
+    else cancelCut ??= after(closeTimeoutMs, cut)
+  }
+  const forget = subscription.onBusClose(onBusClose)
+  signal?.addEventListener('abort', onAbort)
+
+  const opening = (): Uint8Array => bytes.encode(retry + (refused ? errorText(signal.reason) : greeting()))
+
+  /** What a client without a cursor is told first, so that its first reconnect resumes. */
+  const greeting = (): string => {
+    if (invalid !== undefined) subscription.report({ type: 'invalid_last_event_id', value: invalid })
+    if (cursor || bus.closed) return ''
+    const { earliestAvailableId, epoch } = bus
+    const resync = resyncFrame('invalid_cursor', { earliestAvailableId, epoch })
+    lastId = start
+    return (invalid === undefined ? '' : written(resync)) + encoder.cursor(start, subscription.epoch)
+  }
+
+  const opened = () => {
+    if (!refused) call(onOpen, { cursor, resumed: cursor !== undefined })
+  }
+
+  const settled = (reason: EndReason) => {
+    forget()
+    cancelCut?.()
+    signal?.removeEventListener('abort', onAbort)
+    call(onClose, { reason, frames, bytes: pump.bytes, lastId })
+  }
+
+  const source = { opening, opened, take, beat, close, settled }
+  const pump = createPump(source, heartbeatMs || CURSOR_MS, stallTimeoutMs)
+  return pump
 }

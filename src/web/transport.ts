@@ -1,12 +1,10 @@
 /** One SSE stream as the transport of a session: messages in, each with the id that the session gives it. */
 
-import { check, option } from '../internal/check.ts'
-import { cursorText } from '../internal/cursor.ts'
-import { type EndReason, Pump, type Sink, type Source } from '../internal/pump.ts'
-import { cursorBlock } from '../sse/block.ts'
-import type { Pumped } from './body.ts'
+import { check } from '../internal/check.ts'
+import { createPump, type Pump, type Source } from '../internal/pump.ts'
+import { cursorBlock, idLine } from '../sse/block.ts'
 import type { Bytes } from './encoder.ts'
-import { checkTimes, HEARTBEAT, retryText, type TimeOptions } from './options.ts'
+import { checkOptions, HEARTBEAT, type TimeOptions } from './options.ts'
 
 /** What a session sends to, whatever carries it. */
 export interface TransportStream {
@@ -32,126 +30,82 @@ export interface SseTransportOptions extends TimeOptions {
 interface Outgoing {
   readonly bytes: Uint8Array
   readonly taken: () => void
-  readonly refused: (error: Error) => void
-}
-
-class TransportClosedError extends Error {
-  readonly code = 'transport_closed'
-
-  constructor() {
-    super('the transport is closed')
-    this.name = 'TransportClosedError'
-  }
-}
-
-/** Messages that wait for the sink. */
-class MessageSource implements Source {
-  ended: EndReason | undefined
-  /** The first one may have been written, and wait for room in the sink. */
-  #queue: Outgoing[] = []
-  #written = false
-  #wake: (() => void) | undefined
-  readonly #heartbeat: Uint8Array
-
-  constructor(heartbeat: Uint8Array) {
-    this.#heartbeat = heartbeat
-  }
-
-  push(bytes: Uint8Array): Promise<void> {
-    const sent = new Promise<void>((taken, refused) => {
-      if (this.ended === undefined) this.#queue.push({ bytes, taken, refused })
-      else refused(new TransportClosedError())
-    })
-    // Whoever does not wait for a send need not be told that it failed.
-    sent.catch(() => {})
-    this.#rouse()
-    return sent
-  }
-
-  take(): Uint8Array | undefined {
-    if (this.#written) return undefined
-    this.#written = this.#queue.length > 0
-    return this.#queue[0]?.bytes
-  }
-
-  taken(): void {
-    if (this.#written) this.#queue.shift()?.taken()
-    this.#written = false
-  }
-
-  wait(wake: () => void): void {
-    this.#wake = wake
-  }
-
-  beat(): Uint8Array {
-    return this.#heartbeat
-  }
-
-  /** Ends behind what is queued. */
-  end(): void {
-    this.ended ??= 'ended'
-    this.#rouse()
-  }
-
-  close(): void {
-    this.ended ??= 'ended'
-    for (const { refused } of this.#queue.splice(0)) refused(new TransportClosedError())
-  }
-
-  #rouse(): void {
-    const wake = this.#wake
-    this.#wake = undefined
-    wake?.()
-  }
+  readonly refused: (error: unknown) => void
 }
 
 export interface OpenTransport {
   readonly transport: TransportStream
-  readonly stream: Pumped
+  readonly stream: Pump
   readonly headers: Headers
 }
 
 /** Throws `TypeError` or `RangeError` naming the option. The stream begins when it is given a sink. */
 export function openTransport(options: SseTransportOptions, { encode }: Bytes): OpenTransport {
-  const { heartbeatMs, stallTimeoutMs, retryMs, headers } = checkTimes(options)
-  const epoch = option(options, 'epoch', 'string', undefined)
-  if (epoch !== undefined && !/^[\w-]{1,64}$/.test(epoch))
-    throw new RangeError('epoch must be 1 to 64 of A-Z a-z 0-9 _ -')
-  const source = new MessageSource(encode(HEARTBEAT))
+  const { heartbeatMs, stallTimeoutMs, retry, headers } = checkOptions(options)
+  const { epoch } = options
+  const queue: Outgoing[] = []
+  /** With the sink, and may wait for room there. */
+  let sending: Outgoing | undefined
   let isClosed = false
-  let over: () => void = () => {}
+  let settled!: () => void
   const closed = new Promise<void>((resolve) => {
-    over = resolve
+    settled = resolve
   })
-  const pump = new Pump(source, { beatMs: heartbeatMs || Infinity, stallTimeoutMs }, () => {
-    isClosed = true
-    over()
-  })
+
+  const send = (textOf: () => string): Promise<void> => {
+    const sent = new Promise<void>((taken, refused) => {
+      if (isClosed) throw closedError()
+      queue.push({ bytes: encode(textOf()), taken, refused })
+    })
+    // Whoever does not wait for a send need not be told that it failed.
+    sent.catch(() => {})
+    pump.wake()
+    return sent
+  }
+
+  const source: Source = {
+    opening: () => encode(retry),
+    take() {
+      sending = queue.shift()
+      return sending?.bytes ?? (isClosed ? 'ended' : undefined)
+    },
+    taken() {
+      sending?.taken()
+      sending = undefined
+    },
+    beat: () => encode(HEARTBEAT),
+    close() {
+      isClosed = true
+      for (const one of [sending, ...queue.splice(0)]) one?.refused(closedError())
+    },
+    settled: () => settled(),
+  }
+
+  const pump = createPump(source, heartbeatMs || Infinity, stallTimeoutMs)
   const transport: TransportStream = {
-    async send(message, id) {
-      const idLine = id === undefined ? '' : `id: ${cursorText(checkId(id), epoch)}\n`
-      await source.push(encode(`${idLine}data: ${JSON.stringify(message) ?? 'null'}\n\n`))
+    send(message, id) {
+      return send(() => {
+        const head = id === undefined ? '' : idLine(checkId(id), epoch)
+        return `${head}data: ${JSON.stringify(message) ?? 'null'}\n\n`
+      })
     },
-    async cursor(id) {
-      await source.push(encode(cursorBlock(checkId(id), epoch)))
-    },
+    cursor: (id) => send(() => cursorBlock(checkId(id), epoch)),
     close(reason) {
       if (reason !== undefined) {
-        const data = JSON.stringify({ v: 1, type: 'stream_error', data: { error: reason, code: reason } })
-        void source.push(encode(`event: stream_error\ndata: ${data}\n\n`)).catch(() => {})
+        const frame = { v: 1, type: 'stream_error', data: { error: reason, code: reason } }
+        void send(() => `event: stream_error\ndata: ${JSON.stringify(frame)}\n\n`)
       }
       isClosed = true
-      source.end()
+      pump.wake()
     },
     get isClosed() {
-      return isClosed || source.ended !== undefined
+      return isClosed
     },
     closed,
   }
-  const start = (sink: Sink) => pump.start(sink, encode(retryText(retryMs)))
-  return { transport, stream: { pump, start }, headers }
+  return { transport, stream: pump, headers }
 }
 
-function checkId(id: number): number {
-  return check('id', id, 'number', 0, Number.MAX_SAFE_INTEGER)
-}
+const checkId = (id: number) => check('id', id, 'number', 0, Number.MAX_SAFE_INTEGER)
+
+const closedError = () => Object.assign(new Error('the transport is closed'), { code: 'transport_closed' })
