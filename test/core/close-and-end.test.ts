@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest'
+import { abortListeners, busWith, publish } from '../support/bus.ts'
+import { complete, DONE } from '../support/frames.ts'
+import { framesOf, settled } from '../support/reading.ts'
+
+describe('bus.close()', () => {
+  it('lets what was buffered drain, then ends', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    publish(bus, 2)
+    bus.close()
+    expect([bus.closed, subscription.closed, bus.subscriberCount]).toEqual([true, true, 0])
+    expect(await framesOf(subscription)).toEqual([1, 2, DONE])
+  })
+
+  it('ends a waiting reader at once', async () => {
+    const bus = busWith(0)
+    const next = bus.subscribe().next()
+    bus.close()
+    expect(await settled(next)).toEqual({ value: { value: undefined, done: true } })
+  })
+
+  it('with { drain: false } drops what was buffered', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    publish(bus, 2)
+    bus.close({ drain: false })
+    expect(subscription.queued).toBe(0)
+    expect(await framesOf(subscription)).toEqual([DONE])
+  })
+
+  it('with { drain: true }, undefined or {} drains', async () => {
+    for (const options of [{ drain: true }, { drain: undefined }, {}]) {
+      const bus = busWith(0)
+      const subscription = bus.subscribe()
+      publish(bus, 1)
+      bus.close(options)
+      expect(await framesOf(subscription)).toEqual([1, DONE])
+    }
+  })
+
+  it('twice is a no-op', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    publish(bus, 1)
+    bus.close()
+    bus.close()
+    expect(await framesOf(subscription)).toEqual([1, DONE])
+  })
+
+  it('does not forget its ids', () => {
+    const bus = busWith(5)
+    bus.close()
+    expect([bus.lastEventId, bus.closed]).toEqual([5, true])
+  })
+})
+
+describe('bus.end()', () => {
+  it('lets live subscribers drain, then ends them', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    publish(bus, 2)
+    bus.end()
+    expect([bus.ended, bus.closed, subscription.closed]).toEqual([true, false, true])
+    expect(await framesOf(subscription)).toEqual([1, 2, DONE])
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('ends a waiting reader at once', async () => {
+    const bus = busWith(0)
+    const next = bus.subscribe().next()
+    bus.end()
+    expect(await settled(next)).toEqual({ value: { value: undefined, done: true } })
+  })
+
+  it('keeps what is retained readable, until close()', async () => {
+    const bus = busWith(3)
+    bus.end()
+    for (const cursor of [{ lastEventId: 1 }, { from: { last: 2 } }]) {
+      const subscription = bus.subscribe(cursor)
+      expect(subscription.closed).toBe(true)
+      expect(await framesOf(subscription)).toEqual([2, 3, complete(2, 3), DONE])
+    }
+    expect(bus.subscriberCount).toBe(0)
+    bus.close()
+    expect(await framesOf(bus.subscribe({ lastEventId: 1 }))).toEqual([DONE])
+  })
+
+  it('leaves nothing of a replay read to its end', async () => {
+    const bus = busWith(3)
+    bus.end()
+    const { signal } = new AbortController()
+    const subscription = bus.subscribe({ lastEventId: 0, signal })
+    await framesOf(subscription)
+    expect([bus.subscriberCount, abortListeners(signal)]).toEqual([0, 0])
+  })
+
+  it('gives a subscriber without a cursor an ended subscription', async () => {
+    const bus = busWith(3)
+    bus.end()
+    const subscription = bus.subscribe()
+    expect(subscription.closed).toBe(true)
+    expect(await framesOf(subscription)).toEqual([DONE])
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('twice, and after close(), is a no-op', async () => {
+    const bus = busWith(1)
+    const subscription = bus.subscribe({ lastEventId: 0 })
+    bus.end()
+    bus.end()
+    bus.close()
+    bus.end()
+    expect(await framesOf(subscription)).toEqual([1, complete(1, 1), DONE])
+  })
+
+  it('shows in ended and closed', () => {
+    const bus = busWith(0)
+    expect([bus.ended, bus.closed]).toEqual([false, false])
+    bus.end()
+    expect([bus.ended, bus.closed]).toEqual([true, false])
+    bus.close()
+    expect([bus.ended, bus.closed]).toEqual([true, true])
+  })
+})
+
+describe('return(value)', () => {
+  it('settles at once with that value though next() is pending', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    const next = subscription.next()
+    const returned = await settled(subscription.return('bye'))
+    expect(returned).toEqual({ value: { value: 'bye', done: true } })
+    expect(await settled(next)).toEqual({ value: { value: undefined, done: true } })
+  })
+
+  it('settles at once where next() was never called', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    expect(await settled(subscription.return('bye'))).toEqual({ value: { value: 'bye', done: true } })
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('drops what was buffered', async () => {
+    const bus = busWith(3)
+    const subscription = bus.subscribe({ lastEventId: 0 })
+    publish(bus, 2)
+    await subscription.return()
+    expect(subscription.queued).toBe(0)
+    expect(await framesOf(subscription)).toEqual([DONE])
+  })
+
+  it('frees the slot before it is awaited', () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    void subscription.return()
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('resolves 1000 pending next() as done', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    const pending = Array.from({ length: 1000 }, () => subscription.next())
+    await subscription.return()
+    expect(new Set((await Promise.all(pending)).map((result) => result.done))).toEqual(new Set([true]))
+  })
+})
+
+describe('throw(error)', () => {
+  it('frees, rejects with the error, and resolves a pending next() as done', async () => {
+    const bus = busWith(0)
+    const { signal } = new AbortController()
+    const subscription = bus.subscribe({ signal })
+    publish(bus, 0)
+    const next = subscription.next()
+    const error = new Error('thrown')
+    await expect(subscription.throw(error)).rejects.toBe(error)
+    expect(await settled(next)).toEqual({ value: { value: undefined, done: true } })
+    expect([bus.subscriberCount, abortListeners(signal)]).toEqual([0, 0])
+  })
+})
+
+describe('a subscription is no async generator', () => {
+  it('return() does not queue behind a pending next()', async () => {
+    const subscription = busWith(0).subscribe()
+    void subscription.next()
+    void subscription.next()
+    expect(await settled(subscription.return())).toBeDefined()
+  })
+
+  it('its batches() neither', async () => {
+    const batches = busWith(0).subscribe().batches()
+    const next = batches.next()
+    expect(await settled(batches.return?.() ?? Promise.reject())).toBeDefined()
+    expect(await settled(next)).toEqual({ value: { value: undefined, done: true } })
+  })
+})
+
+describe('using', () => {
+  it.runIf(typeof Symbol.asyncDispose === 'symbol')('a subscription is async-disposable', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    publish(bus, 1)
+    await subscription[Symbol.asyncDispose]()
+    expect(bus.subscriberCount).toBe(0)
+    expect(await framesOf(subscription)).toEqual([DONE])
+  })
+
+  it.runIf(typeof Symbol.dispose === 'symbol')('a bus is disposable: close({ drain: false })', async () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    publish(bus, 1)
+    bus[Symbol.dispose]()
+    expect(bus.closed).toBe(true)
+    expect(await framesOf(subscription)).toEqual([DONE])
+  })
+
+  it.runIf(typeof Symbol.asyncDispose === 'symbol')('a bus may be awaited in using as well', async () => {
+    const bus = busWith(0)
+    const disposable = bus as Partial<AsyncDisposable & Disposable>
+    await (disposable[Symbol.asyncDispose] ?? disposable[Symbol.dispose])?.call(disposable)
+    expect(bus.closed).toBe(true)
+  })
+})
