@@ -2,9 +2,9 @@
 
 import type { Kept } from '../internal/kept.ts'
 import type { Diagnostic } from './diagnostics.ts'
-import type { AnyEvents, BusEvent, EventOf, Frame, PublishInput } from './event.ts'
+import type { BusEvent, Frame, PublishInput } from './event.ts'
 
-export interface SubscribeOptions<Events = AnyEvents> {
+export interface SubscribeOptions<Event extends BusEvent = BusEvent> {
   /** Resumes behind this id. Without it, and without `from`, the subscription is live only. */
   lastEventId?: number | undefined
   /** The epoch that `lastEventId` belongs to; ignored without one. */
@@ -21,7 +21,7 @@ export interface SubscribeOptions<Events = AnyEvents> {
    * Asked once per event: live before it is queued, replayed when the replay gets there. What it refuses costs the
    * subscriber nothing. One that throws is reported as `callback_error` and counts as false.
    */
-  filter?: ((event: EventOf<Events>) => boolean) | undefined
+  filter?: ((event: Event) => boolean) | undefined
   /** `false` suppresses `slow_client_warning`. */
   warnings?: boolean | undefined
 }

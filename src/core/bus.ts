@@ -106,7 +106,7 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
    * Returns an ended subscription on a closed bus, with an aborted signal, and on an ended bus without `lastEventId` or
    * `from`. Throws `SubscriberLimitExceededError` at `maxSubscribers`, and `TypeError` or `RangeError` naming a bad option.
    */
-  subscribe(options: SubscribeOptions<Events> = {}): Subscription<Frame<Events>> {
+  subscribe(options: SubscribeOptions<EventOf<Events>> = {}): Subscription<Frame<Events>> {
     const checked = checkSubscribeOptions(options as SubscribeOptions, this.#options)
     const { lastEventId, last, signal, epoch } = checked
     const { lastEventId: head, earliestAvailableId } = this

@@ -8,23 +8,13 @@
 
 import { check, drains, option, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
+import { closeRun, Forced, failing } from './forced.ts'
 
 export interface BoundedAsyncQueueOptions {
   /** Live entries at the most; an integer ≥ 1, or `Infinity`. */
   maxSize: number
   /** Sum of the live entries' bytes at the most, default none. One larger entry still fits an empty queue. */
   maxBytes?: number | undefined
-}
-
-/** An entry that never counts, or a run of them. Live entries stand in the queue as they are. */
-class Forced {
-  readonly value: unknown
-  readonly run: Iterator<unknown> | undefined
-
-  constructor(value: unknown, run?: Iterator<unknown>) {
-    this.value = value
-    this.run = run
-  }
 }
 
 const NOTHING = Symbol()
@@ -314,21 +304,5 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     for (const entry of dropped) {
       if (entry instanceof Forced) closeRun(entry.run)
     }
-  }
-}
-
-function failing(error: unknown): Iterator<never> {
-  return {
-    next() {
-      throw error
-    },
-  }
-}
-
-function closeRun(run: Iterator<unknown> | undefined): void {
-  try {
-    run?.return?.()
-  } catch {
-    // Nobody reads any more, so nobody is there to be told.
   }
 }
