@@ -8,7 +8,7 @@
 
 import { check, drains, option, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
-import { closeRun, Forced, failing } from './forced.ts'
+import { closeRun, Forced, failing, type Result, type Waiter } from './queue-parts.ts'
 
 export interface BoundedAsyncQueueOptions {
   /** Live entries at the most; an integer ≥ 1, or `Infinity`. */
@@ -21,17 +21,6 @@ const NOTHING = Symbol()
 const BATCH_LIMIT = 256
 // Slots that were read are cut off when they are this many more than what is left.
 const SPARE_SLOTS = 64
-
-type Result<T> = IteratorResult<T, undefined>
-
-/** A read that found nothing yet. */
-interface Waiter {
-  readonly batch: boolean
-  readonly resolve: (result: Result<never>) => void
-  readonly reject: (error: unknown) => void
-  /** The read that came after it: thousands may overlap, and each end is touched in O(1). */
-  next: Waiter | undefined
-}
 
 export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   protected readonly maxSize: number

@@ -119,7 +119,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     // The filter is user code and may have ended the subscription.
     if (this.closed) return
     if (passed) {
-      this.#armed ||= this.#fill <= 0.375
+      this.#armed ||= this.#drained
       if (!this.push(event, bytes)) {
         const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
         this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
@@ -128,7 +128,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
         return
       }
       this.#given = event.id
-      if (this.#armed && this.#fill >= 0.75) {
+      if (this.#armed && this.#risen) {
         this.#armed = false
         if (this.#options.warnings) this.#tell('warned', 'slow_client_warning', { lastEventId: event.id })
       }
@@ -170,9 +170,14 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     return this.#options.signal?.aborted || this.#hub.discarded
   }
 
-  /** How full the backlog is: 1 at the cap that is nearest. */
-  get #fill(): number {
-    return Math.max(this.size / this.maxSize, this.bytes / this.maxBytes)
+  /** A warning is due from 75 % of a cap on. */
+  get #risen(): boolean {
+    return this.size >= this.maxSize * 0.75 || this.bytes >= this.maxBytes * 0.75
+  }
+
+  /** The next one may come from 37.5 % of both on, so that a reader that wavers around one line is warned once. */
+  get #drained(): boolean {
+    return this.size <= this.maxSize * 0.375 && this.bytes <= this.maxBytes * 0.375
   }
 
   /** Tells the subscriber in its place, and the bus's owner. */

@@ -19,7 +19,11 @@ export const webBytes: Bytes = {
 
 /** Starts the stream. `abort` is the request's signal: aborted, the client is gone. */
 export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStream<Uint8Array> {
-  const gone = () => pump.destroy('disconnected')
+  let read = true
+  const gone = () => {
+    read = false
+    pump.destroy('disconnected')
+  }
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -35,7 +39,9 @@ export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStre
             pump.settle()
           },
           destroy() {
-            controller.error(new Error('the stream was cut off'))
+            // Nobody is left to hear of it, and Deno prints an error that nobody hears.
+            if (read) controller.error(new Error('the stream was cut off'))
+            else closeQuietly(controller)
           },
           settled() {
             abort?.removeEventListener('abort', gone)
@@ -51,4 +57,13 @@ export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStre
     },
     { highWaterMark: 0 },
   )
+}
+
+/** A cancelled stream is closed already, and says so by throwing. */
+function closeQuietly(controller: ReadableStreamDefaultController): void {
+  try {
+    controller.close()
+  } catch {
+    // Closed either way.
+  }
 }

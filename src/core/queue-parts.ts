@@ -1,3 +1,16 @@
+/** What a `BoundedAsyncQueue` is made of: what stands in it beside live entries, and the reads that wait for one. */
+
+export type Result<T> = IteratorResult<T, undefined>
+
+/** A read that found nothing yet. */
+export interface Waiter {
+  readonly batch: boolean
+  readonly resolve: (result: Result<never>) => void
+  readonly reject: (error: unknown) => void
+  /** The read that came after it: thousands may overlap, and each end is touched in O(1). */
+  next: Waiter | undefined
+}
+
 /** An entry of a queue that never counts, or a run of them. Live entries stand in the queue as they are. */
 export class Forced {
   readonly value: unknown
