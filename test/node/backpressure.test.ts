@@ -41,6 +41,21 @@ describe('a write that returns false', () => {
     await done
   })
 
+  it('is followed by no further heartbeat, where it was one itself', async () => {
+    const clock = fakeClock()
+    const bus = makeBus()
+    const exchange = fakeExchange()
+    const done = serveSse(bus, exchange.req, exchange.res, { heartbeatMs: 10, stallTimeoutMs: 0 })
+    await until(() => exchange.socket.received.cursors.length > 0)
+    await settle()
+    const writes = alwaysFull(exchange.res)
+    await clock.pass(500)
+    expect(writes).toHaveLength(1)
+    expect(writes[0]).toMatch(/^: /)
+    exchange.socket.destroy()
+    await done
+  })
+
   it('is not a disconnect: all forty frames reach a slow reader in order, and no buffer grows past a write', async () => {
     const bus = makeBus({ maxQueued: 1000 })
     const server = await serveBus(bus, {}, { highWaterMark: 1024 })

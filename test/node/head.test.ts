@@ -108,6 +108,20 @@ describe('over HTTP/1.1', () => {
     expect(client.headText.match(/^x-both:/gim)).toHaveLength(1)
   })
 
+  it('a cookie of the options joins those that the response has', async () => {
+    const server = await serveBus(
+      makeBus(),
+      { headers: { 'Set-Cookie': 'c=3' } },
+      { before: (_req, res) => res.setHeader('Set-Cookie', ['a=1', 'b=2']) },
+    )
+    const client = await server.open()
+    expect(client.headText.match(/^set-cookie: .*$/gim)?.map((line) => line.slice(12))).toEqual([
+      'a=1',
+      'b=2',
+      'c=3',
+    ])
+  })
+
   it('the head and `retry:` leave without waiting for an event', async () => {
     const bus = makeBus()
     const server = await serveBus(bus)

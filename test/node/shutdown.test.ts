@@ -109,9 +109,8 @@ describe('`closeTimeoutMs`', () => {
   })
 
   it('0 destroys at once', async () => {
-    const { bus, clock, exchange, done } = await stuck({ closeTimeoutMs: 0 })
+    const { bus, exchange, done } = await stuck({ closeTimeoutMs: 0 })
     bus.close()
-    await clock.pass(1)
     await within(done, 'serveSse to settle')
     expect(exchange.socket.destroyed).toBe(true)
   })

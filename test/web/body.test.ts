@@ -179,6 +179,20 @@ describe('a body that nobody pulls', () => {
     expect(stream.transcript.ids).toEqual([])
   })
 
+  it('is cancelled though nothing was to be said to it yet', async () => {
+    const clock = fakeClock()
+    const bus = makeBus()
+    const stream = opened(
+      bus,
+      { stallTimeoutMs: 1000, heartbeatMs: 0, retryMs: 0, format: () => undefined },
+      { headers: { 'Last-Event-ID': '0' } },
+    )
+    await settle()
+    await clock.pass(2500)
+    expect(bus.subscriberCount).toBe(0)
+    expect(stream.closes.map(({ reason }) => reason)).toEqual(['stalled'])
+  })
+
   it('is kept with `stallTimeoutMs: 0`', async () => {
     const clock = fakeClock()
     const bus = makeBus()

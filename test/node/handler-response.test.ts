@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { heard } from '../support/http-client.ts'
+import { encode, handle, textOf } from '../support/http-fetch-handler.ts'
+import { settle, until } from '../support/until.ts'
+
+describe('the response of a fetch handler', () => {
+  it('comes with status, headers and body', async () => {
+    const server = await handle(
+      () => new Response('hello', { status: 201, headers: { 'X-A': '1', ETag: '"e"' } }),
+    )
+    const { client, text } = await textOf(server)
+    expect(client.status).toBe(201)
+    expect(client.headers.get('x-a')).toBe('1')
+    expect(client.headers.get('etag')).toBe('"e"')
+    expect(text).toBe('hello')
+  })
+
+  it('keeps several cookies apart', async () => {
+    const server = await handle(() => {
+      const headers = new Headers()
+      headers.append('Set-Cookie', 'a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT')
+      headers.append('Set-Cookie', 'b=2')
+      return new Response('', { headers })
+    })
+    const client = await server.open()
+    expect(client.headText.match(/^set-cookie: .*$/gim)).toEqual([
+      expect.stringMatching(/a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT$/),
+      expect.stringMatching(/b=2$/),
+    ])
+  })
+
+  it.each([204, 304])('may have no body (%i)', async (status) => {
+    const server = await handle(() => new Response(null, { status }))
+    const client = await server.open()
+    expect(client.status).toBe(status)
+    await until(() => server.exchanges[0]?.settled === true, 'the handler to settle')
+  })
+
+  it('arrives chunk by chunk, as it is made', async () => {
+    let push: (text: string) => void = () => {}
+    const server = await handle(
+      () =>
+        new Response(
+          new ReadableStream<Uint8Array>({
+            start(controller) {
+              push = (text) => controller.enqueue(encode(text))
+            },
+          }),
+        ),
+    )
+    const client = await server.open()
+    for (let n = 1; n <= 3; n++) {
+      push(`id: ${n}\ndata: 1\n\n`)
+      await heard(client, (t) => t.ids.length === n)
+    }
+    client.destroy()
+  })
+
+  it('is not made faster than the client takes it', async () => {
+    let made = 0
+    const server = await handle(
+      () =>
+        new Response(
+          new ReadableStream<Uint8Array>(
+            {
+              pull(controller) {
+                made += 65_536
+                controller.enqueue(new Uint8Array(65_536))
+                if (made >= 64 * 1_048_576) controller.close()
+              },
+            },
+            { highWaterMark: 0 },
+          ),
+        ),
+    )
+    const client = server.connect()
+    client.stopReading()
+    let before = -1
+    await server.exchange()
+    while (made !== before) {
+      before = made
+      await settle(10)
+    }
+    // The kernel's own buffers hold a few megabytes; the whole is 64.
+    expect(made).toBeLessThan(32 * 1_048_576)
+    client.destroy()
+  })
+
+  it('to HEAD has the head alone, and its body is cancelled', async () => {
+    let cancelled = 0
+    const server = await handle(
+      () =>
+        new Response(
+          new ReadableStream({
+            cancel() {
+              cancelled++
+            },
+          }),
+          { headers: { 'X-A': '1' } },
+        ),
+    )
+    const client = await server.open({ method: 'HEAD' })
+    expect(client.status).toBe(200)
+    expect(client.headers.get('x-a')).toBe('1')
+    await until(() => cancelled === 1)
+    await until(() => server.exchanges[0]?.settled === true, 'the handler to settle')
+  })
+})
