@@ -176,6 +176,29 @@ describe.each(surfaces)('a replay that wrote an id needs no cursor block ($name)
     await hearMarker(bus, stream)
     expect(stream.transcript.cursors).toEqual([])
   })
+
+  it('also not where the number of an old epoch is the last one of this bus', async () => {
+    const bus = makeBus()
+    publishNotes(bus, 5)
+    const stream = await open(bus, {}, behind('e0:5'))
+    await hearMarker(bus, stream)
+    expect(stream.transcript.ids).toEqual([1, 2, 3, 4, 5, 6])
+    expect(stream.transcript.cursors).toEqual([])
+  })
+
+  it('and a cursor of an old epoch, however high, keeps no heartbeat from telling how far the filter has gone', async () => {
+    const clock = fakeClock()
+    const bus = makeBus()
+    publishNotes(bus, 2)
+    const options = { heartbeatMs: 100, filter: ({ id }: { id: number }) => id < 2 }
+    const stream = await open(bus, options, behind('e0:500'))
+    await heard(stream, (t) => t.control('replay_complete').length > 0)
+    publishNotes(bus, 3)
+    await settle()
+    await clock.pass(250)
+    await heard(stream, (t) => t.cursors.length > 0)
+    expect(stream.transcript.cursor).toBe('e1:5')
+  })
 })
 
 describe.each(surfaces)('with a heartbeat ($name)', ({ open }) => {
