@@ -11,7 +11,7 @@ import { dispose } from '../internal/dispose.ts'
 import { sizeOf } from '../internal/kept.ts'
 import type { CloseOptions, SubscribeOptions, Subscription } from './bus-like.ts'
 import type { BusStats } from './diagnostics.ts'
-import { draftOf, type Rejection } from './draft.ts'
+import { draftOf, type Rejection, rejection } from './draft.ts'
 import { SubscriberLimitExceededError } from './errors.ts'
 import {
   type AnyEvents,
@@ -90,8 +90,7 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     if (this.#ended) return undefined
     if (draft.id === undefined) return this.#reject(draft)
     draft.id = this.lastEventId + 1
-    if (draft.id > Number.MAX_SAFE_INTEGER)
-      return this.#reject({ type: 'event_rejected', reason: 'ids_exhausted', eventType: draft.type })
+    if (draft.id > Number.MAX_SAFE_INTEGER) return this.#reject(rejection('ids_exhausted', draft.type))
     const event = Object.freeze(draft) as BusEvent
     const bytes = measured ? sizeOf(event) : 0
     this.#log.append(event, bytes)

@@ -10,7 +10,6 @@ import { type BusEvent, EVENT_SCHEMA_VERSION, isReservedType } from './event.ts'
 /** An event that has no id yet, and is not frozen. */
 export type Draft = { -readonly [Key in keyof BusEvent]: BusEvent[Key] }
 
-/** Why an input is no event, with its type where that is a valid one. */
 export type Rejection = Extract<Diagnostic, { type: 'event_rejected' }> & { readonly id?: undefined }
 
 // What the `event:` line of a stream can carry.
@@ -25,25 +24,27 @@ export function draftOf(input: unknown, measured: boolean): Draft | Rejection {
   let eventType: string | undefined
   try {
     const { type, data } = input as Draft
-    if (typeof input === 'object' && (type === accepted || isType(type))) {
-      eventType = type
-      if (type === accepted || !isReservedType(type)) {
-        accepted = type
-        const event = stamp<Draft>({ id: 0, v: EVENT_SCHEMA_VERSION, type, data })
-        copyRest(input as Draft, event)
-        reason = 'not_serialisable'
-        if (measured) envelopeJson(event)
-        return event
-      }
+    if (typeof input !== 'object') return rejection(reason)
+    if (type !== accepted) {
+      if (typeof type !== 'string' || !ONE_LINE.test(type)) return rejection('invalid_type')
+      if (isReservedType(type)) return rejection('reserved_type', type)
+      accepted = type
     }
+    eventType = type
+    const event = stamp<Draft>({ id: 0, v: EVENT_SCHEMA_VERSION, type, data })
+    copyRest(input as Draft, event)
+    reason = 'not_serialisable'
+    if (measured) envelopeJson(event)
+    return event
   } catch {
     // A getter, or `toJSON`: user code that cannot say why.
+    return rejection(reason, eventType)
   }
-  return { type: 'event_rejected', reason, ...(eventType && { eventType }) }
 }
 
-function isType(type: unknown): type is string {
-  return typeof type === 'string' && ONE_LINE.test(type)
+/** Why an input is no event, with its type where that is a valid one. */
+export function rejection(reason: RejectionReason, eventType?: string): Rejection {
+  return { type: 'event_rejected', reason, ...(eventType !== undefined && { eventType }) }
 }
 
 function copyRest(input: Draft, event: Draft): void {

@@ -5,7 +5,7 @@ export class SubscriberLimitExceededError extends Error {
   readonly limit: number
 
   constructor(limit: number) {
-    super(`no more than ${limit} subscribers`)
+    super(`maxSubscribers reached: ${limit}`)
     this.name = 'SubscriberLimitExceededError'
     this.limit = limit
   }

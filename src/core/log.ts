@@ -46,7 +46,7 @@ export class EventLog {
   append(event: BusEvent, bytes: number): void {
     let open = this.#spine[this.#spine.length - 1]
     // The root balances the two copies that follow a reader's visit: of the spine, and of the oldest chunk.
-    if (open === undefined || (2 * open.length) ** 2 >= this.size) {
+    if (open === undefined || 4 * open.length * open.length >= this.size) {
       open = []
       this.#spine = [...this.#spine, open]
     }

@@ -61,7 +61,13 @@ export function checkBusOptions(options: EventBusOptions) {
 export function checkSubscribeOptions(options: SubscribeOptions, bus: SubscriberDefaults) {
   const lastEventId = option(options, 'lastEventId', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
   const { from, signal } = options
-  if (signal !== undefined) check('signal.aborted', signal?.aborted, 'boolean')
+  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
+    throw wrongType('signal', 'an AbortSignal', signal)
+  }
+  const maxBytes = option(options, 'maxQueuedBytes', 'number', bus.maxQueuedBytes)
+  if (maxBytes < Infinity && !bus.measured) {
+    throw new RangeError('maxQueuedBytes needs a bus with maxRingBytes or maxQueuedBytes')
+  }
   return {
     lastEventId,
     /** How many of the retained events `from` asks for. */
@@ -70,8 +76,7 @@ export function checkSubscribeOptions(options: SubscribeOptions, bus: Subscriber
     epoch: lastEventId === undefined ? bus.epoch : option(options, 'epoch', 'string', bus.epoch),
     signal,
     maxSize: option(options, 'maxQueued', 'number', bus.maxQueued),
-    // What is not measured cannot be capped.
-    maxBytes: option(options, 'maxQueuedBytes', 'number', bus.maxQueuedBytes, bus.measured ? 1 : Infinity),
+    maxBytes,
     filter: option(options, 'filter', 'function', undefined),
     warnings: option(options, 'warnings', 'boolean', true),
   }

@@ -47,7 +47,13 @@ export async function serveSse<Events = AnyEvents>(
   checkHeaders(options)
   const header = req.headers['last-event-id']
   const { status, headers, stream } = answer(bus, req, header, options as SseStreamOptions, nodeBytes)
-  writeHead(res, status, headers)
+  try {
+    writeHead(res, status, headers)
+  } catch (error) {
+    // A header that this protocol refuses: nothing was sent, and nobody stays subscribed.
+    stream?.destroy('error')
+    throw error
+  }
   if (stream === undefined) res.end()
   else await pumped(stream, req, res)
 }

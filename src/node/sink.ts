@@ -61,6 +61,8 @@ export function sinkOf(req: NodeRequest, response: NodeResponse, pump: Pump, onS
   const flush = ownFlush(res)
   const forget = onDisconnect(req, res, () => pump.settle('disconnected'))
   const finished = () => pump.settle()
+  // Read now: a stream that has ended has let go of its session.
+  const session = (response as Http2ServerResponse).stream?.session
   let left = 0
   res.on('drain', pump.resume)
   res.on('finish', finished)
@@ -86,7 +88,7 @@ export function sinkOf(req: NodeRequest, response: NodeResponse, pump: Pump, onS
       // Whoever is gone takes the response along: nobody else will end it.
       if (!res.writableEnded) res.destroy()
       // HTTP/2 has no `Connection: close`: without this, `server.close()` waits for the client to leave.
-      if (reason === 'closed') (response as Http2ServerResponse).stream?.session?.close()
+      if (reason === 'closed') session?.close()
       onSettled()
     },
   }
@@ -106,7 +108,9 @@ export function writeHead(res: NodeResponse, status: number, headers: Headers): 
     if (name !== 'set-cookie') response.setHeader(name, value)
   }
   const cookies = headers.getSetCookie()
-  if (cookies.length > 0) response.appendHeader('set-cookie', cookies)
+  const before = response.getHeader('set-cookie') ?? []
+  // Not `appendHeader`, which a response of HTTP/2 has only since Node 20.12.
+  if (cookies.length > 0) response.setHeader('set-cookie', [before, cookies].flat() as string[])
 }
 
 /** `Headers` takes control characters, Node does not: told before anything is subscribed. */

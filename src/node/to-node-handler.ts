@@ -1,8 +1,10 @@
 /** A fetch handler as a Node handler: the same care for slow and lost clients as a stream of a bus has. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
 import { check } from '../internal/check.ts'
+import { after } from '../internal/timer.ts'
 import {
   isGone,
   type NodeRequest,
@@ -28,18 +30,38 @@ export function toNodeHandler(handler: FetchHandler): (req: NodeRequest, res: No
   return async (req, res) => {
     if (isGone(req, res)) return
     const gone = new AbortController()
-    const forget = onDisconnect(req, res, () => gone.abort())
+    // Whoever goes after the answer was complete has gone from nothing.
+    let complete = false
+    const completed = () => {
+      complete = true
+    }
+    res.on('finish', completed)
+    const forget = onDisconnect(req, res, () => {
+      if (!complete) gone.abort()
+    })
     try {
       const response = await responseOf(handler, requestOf(req, gone.signal))
       if (gone.signal.aborted) await response.body?.cancel()
       else await send(response, req, res as ServerResponse, gone.signal)
     } catch {
-      // The body failed, or the head could not be written: what is there cannot be completed.
-      tear(res)
+      fail(res as ServerResponse)
     } finally {
       forget()
+      res.removeListener('finish', completed)
     }
   }
+}
+
+/** The body failed, or the head could not be written: what is there cannot be completed, what is not is 500. */
+function fail(res: ServerResponse): void {
+  if (res.headersSent) {
+    tear(res)
+    return
+  }
+  for (const name of res.getHeaderNames()) res.removeHeader(name)
+  res.statusCode = 500
+  res.statusMessage = ''
+  res.end()
 }
 
 async function responseOf(handler: FetchHandler, request: Request | undefined): Promise<Response> {
@@ -62,7 +84,9 @@ function requestOf(req: NodeRequest, signal: AbortSignal): Request | undefined {
   const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(req as IncomingMessage)
   const init = { method, headers: headersOf(req), body, duplex: 'half', signal }
   try {
-    return new Request(new URL(url, `${scheme}://${host}`), init as RequestInit)
+    // Put together, not resolved: `//other/path` is a path here, and no other host.
+    const whole = url.startsWith('/') ? `${scheme}://${host}${url}` : url
+    return new Request(whole, init as RequestInit)
   } catch {
     return undefined
   }
@@ -125,7 +149,29 @@ async function send(
     flush?.()
     if (!more) await drained(res, gone)
   }
-  res.end()
+  await ended(res, gone, headers)
+}
+
+// What a client may still take of an event stream that has ended; `server.close()` waits for it.
+const CLOSE_TIMEOUT_MS = 500
+
+function ended(res: ServerResponse, gone: AbortSignal, headers: Headers): Promise<void> {
+  return new Promise((resolve) => {
+    const streams = headers.get('content-type')?.startsWith('text/event-stream')
+    const { session } = (res as unknown as Http2ServerResponse).stream ?? {}
+    const cancel = streams ? after(CLOSE_TIMEOUT_MS, () => res.destroy()) : () => {}
+    const done = () => {
+      cancel()
+      res.removeListener('finish', done)
+      gone.removeEventListener('abort', done)
+      if (streams) session?.close()
+      resolve()
+    }
+    res.on('finish', done)
+    gone.addEventListener('abort', done)
+    res.end()
+    if (gone.aborted) done()
+  })
 }
 
 function drained(res: ServerResponse, gone: AbortSignal): Promise<void> {

@@ -31,7 +31,7 @@ export function answer(
   const checked = checkOptions(options)
   const { headers } = checked
   const { lastEventIdParam = 'lastEventId', maxQueuedParam, signal, from, onClose } = options
-  const query = new URLSearchParams(request.url?.replace(/^[^?]*/, ''))
+  const query = new URLSearchParams(request.url?.replace(/#.*/s, '').replace(/^[^?]*/, ''))
   let invalid: string | undefined
   const cursor = parseCursor(lastEventId || query.get(lastEventIdParam), (value) => {
     invalid = value

@@ -20,6 +20,9 @@ export const webBytes: Bytes = {
 /** Starts the stream. `abort` is the request's signal: aborted, the client is gone. */
 export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStream<Uint8Array> {
   let read = true
+  /** While a chunk is handed over: a pull then says that further reads wait behind the one that took it. */
+  let writing = false
+  let readsWait = false
   const gone = () => {
     read = false
     pump.destroy('disconnected')
@@ -29,10 +32,16 @@ export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStre
       start(controller) {
         abort?.addEventListener('abort', gone)
         pump.start({
-          // A copy: the bytes of an event are shared by all streams, and a reader may transfer what it is given.
+          // A copy: the bytes of an event are shared by all streams, and a reader may transfer or overwrite what it is
+          // given. Not `slice`: what Node makes bytes of gives a view.
           write(bytes) {
-            controller.enqueue(bytes.slice())
-            return controller.desiredSize as number
+            writing = true
+            readsWait = false
+            controller.enqueue(new Uint8Array(bytes))
+            writing = false
+            if (!readsWait) return controller.desiredSize as number
+            pump.flushed()
+            return 1
           },
           end() {
             controller.close()
@@ -50,6 +59,8 @@ export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStre
         if (abort?.aborted) gone()
       },
       pull() {
+        readsWait = writing
+        if (writing) return
         pump.flushed()
         pump.resume()
       },

@@ -11,6 +11,8 @@ import type { SseStreamOptions } from './options.ts'
 /** One frame, ready to be written. */
 export interface Encoded {
   readonly bytes: Uint8Array
+  /** It closes the replay. */
+  readonly completes?: boolean
   /** The cursor that a client has when it read this, where this moves it. */
   readonly cursor: number | undefined
 }

@@ -51,6 +51,8 @@ export function streamOf(
   const start = subscription.lastDeliveredId
   /** The last id taken, in an event or a cursor block: the cursor that the client has once it read that. */
   let lastId: number | undefined
+  /** What it was before any frame. */
+  let primed: number | undefined
   /** The next frame, ready and not taken yet. */
   let next: Encoded | null = null
 
@@ -77,15 +79,14 @@ export function streamOf(
       if (type === 'client_evicted' && goOn()) return null
     }
     const completes = type === 'replay_complete'
-    replaying &&= !completes
     // One replay to the client, that of the subscriptions before included.
     const whole = completes && continued ? { ...frame, data: { replayedCount, lastReplayedEventId } } : frame
     const text = encoder.control(whole as Frame)
     // A client that got no id with its replay gets a cursor behind it.
-    if (completes && (lastId ?? start) === start) {
-      return { bytes: bytes.encode(text + encoder.cursor(head, subscription.epoch)), cursor: head }
+    if (completes && lastId === primed) {
+      return { bytes: bytes.encode(text + encoder.cursor(head, subscription.epoch)), cursor: head, completes }
     }
-    return text === '' ? null : { bytes: bytes.encode(text), cursor: undefined }
+    return text === '' && !completes ? null : { bytes: bytes.encode(text), cursor: undefined, completes }
   }
 
   /** A new subscription in place of the one that was evicted, where nothing between them is lost. */
@@ -119,6 +120,11 @@ export function streamOf(
     let size = 0
     for (let one = ready(); one && (size === 0 || size + one.bytes.length <= CHUNK_BYTES); one = ready()) {
       next = null
+      if (one.completes) {
+        // Evicted while this frame waited for its write: outrun all the same.
+        if (subscription.evicted) continue
+        replaying = false
+      }
       chunks.push(one.bytes)
       size += one.bytes.length
       frames++
@@ -194,7 +200,7 @@ export function streamOf(
     if (cursor || bus.closed) return ''
     const { earliestAvailableId, epoch } = bus
     const resync = resyncFrame('invalid_cursor', { earliestAvailableId, epoch })
-    lastId = start
+    lastId = primed = start
     return (invalid === undefined ? '' : written(resync)) + encoder.cursor(start, subscription.epoch)
   }
 
