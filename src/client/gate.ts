@@ -1,0 +1,277 @@
+/**
+ * The gate between a stream and a reducer: once events are missing, what comes is held until the state was reloaded, and
+ * then exactly the events that the reloaded state does not contain are let through.
+ */
+
+import type { AnyEvents, EventMap, Frame, StateResyncRequired } from '../index.ts'
+import { check, option, wrongType } from '../internal/check.ts'
+import { asyncDispose } from '../internal/dispose.ts'
+import { parseCursor } from '../last-event-id/index.ts'
+
+/** The last event that a state contains: its id, or the cursor `<epoch>:<id>`. Nothing where the state is not loaded. */
+type Loaded = number | string | undefined
+
+export interface ResyncGateOptions<Events = AnyEvents> {
+  /**
+   * Reloads the state and returns the cursor of what it loaded; called at once with the frame that says what is missing.
+   * Nothing returned leaves the gate shut until `resynced`.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: an async function that returns nothing returns `Promise<void>`.
+  onResync?: ((frame: StateResyncRequired) => Loaded | void | PromiseLike<Loaded | void>) | undefined
+  /** What is not held while the gate is shut; default the control frames. `state_resync_required` is never held. */
+  passthrough?: ((frame: Frame<Events>) => boolean) | undefined
+  /** Frames held at the most, default 1024. */
+  maxHeld?: number | undefined
+}
+
+export interface ResyncGate<Events = AnyEvents> {
+  /** What is to be applied now, in order: usually the frame itself, nothing while it is held. */
+  push(frame: Frame<Events>): Frame<Events>[]
+  /** The same for a whole stream. Ending it ends `source`. */
+  through(source: AsyncIterable<Frame<Events>>): AsyncIterableIterator<Frame<Events>, undefined>
+  /** The state was reloaded up to `cursor`. Returns what is to be applied now; where `through` is read, that yields it. */
+  resynced(cursor: number | string): Frame<Events>[]
+  /** The state is not what the stream goes on from: events are held. */
+  readonly shut: boolean
+}
+
+const RESYNC = 'state_resync_required'
+const done = () => ({ value: undefined, done: true }) as const
+
+interface Read<F> {
+  readonly resolve: (result: IteratorResult<F, undefined>) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Holds the events behind a `state_resync_required` until the state was reloaded; each is then applied exactly once, or
+ * contained in the state.
+ *
+ * ```ts
+ * let state = { cursor: 0, total: 0 }
+ * const gate = createResyncGate({
+ *   onResync: async () => {
+ *     state = await (await fetch('/state')).json()
+ *     return state.cursor
+ *   },
+ * })
+ * for await (const frame of gate.through(connectBus('/events'))) {
+ *   if (frame.id !== undefined) state = { cursor: frame.id, total: state.total + frame.data.amount }
+ * }
+ * ```
+ *
+ * What is kept: up to `maxHeld` frames. Who misses what: nobody, as long as a state is loaded after its resync frame came
+ * and says which event is the last one in it.
+ *
+ * - `resynced(cursor)`, or the value of the awaited `onResync`, opens the gate: held events above the cursor are let
+ *   through, the rest is dropped. `through` yields them at once; without it, what `onResync` opened comes with the next
+ *   `push`. A cursor string of another epoch than the last resync's is ignored.
+ * - A further resync, also one that comes before everything let through was handed over, drops what is held, calls
+ *   `onResync` again and voids the results of earlier calls.
+ * - More than `maxHeld` drops what is held, the frame too many included, and gives
+ *   `state_resync_required{reason: 'gate_overflow'}` in its place: the same as a further resync.
+ * - `onResync` that returns nothing or rejects leaves the gate shut. The rejection is thrown once: by `through`, which then
+ *   ends its source, or by the next `push`, which takes its frame nevertheless and gives it with the push after it.
+ * - `through` reads its source only as it is read itself. Once the source has ended it waits for an `onResync` that still
+ *   runs, then ends. `return` and `throw` settle at once, also while a read is pending. The gate keeps its state: shut it
+ *   stays shut, and what it holds comes through the next `through` or `push`.
+ *
+ * Throws `TypeError` or `RangeError` naming the option; `push`, `through` and `resynced` name their argument.
+ */
+export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
+  options: ResyncGateOptions<Events> = {},
+): ResyncGate<Events> {
+  const onResync = option(options, 'onResync', 'function', undefined)
+  const passthrough = option(options, 'passthrough', 'function', (frame) => frame.id === undefined)
+  const maxHeld = option(options, 'maxHeld', 'number', 1024)
+
+  let shut = false
+  let held: Frame<Events>[] = []
+  /** Of the last resync. */
+  let epoch = ''
+  /** The first id that is not lost if what is held is dropped. */
+  let earliestAvailableId = 0
+  /** The run of `onResync` whose result counts. */
+  let load: object | undefined
+  /** Of such a run, or of the source of a `through`; not thrown yet. */
+  let failure: { readonly error: unknown } | undefined
+  /** Let through and not handed over yet, from `handed` on. */
+  let ready: Frame<Events>[] = []
+  let handed = 0
+  /** One for each `through` that is read. */
+  const readers = new Set<() => void>()
+
+  const takeReady = () => {
+    const frames = ready.slice(handed)
+    ready = []
+    handed = 0
+    return frames
+  }
+
+  const takeFailure = () => {
+    const failed = failure
+    failure = undefined
+    return failed
+  }
+
+  const serveAll = () => {
+    for (const serve of readers) serve()
+  }
+
+  const shutFor = (frame: StateResyncRequired) => {
+    shut = true
+    held = []
+    ;({ epoch, earliestAvailableId } = frame.data)
+    // The state that is loaded next contains what was not handed over yet: applied on top, it would count twice.
+    ready = takeReady().filter((waiting) => passthrough(waiting))
+    ready.push(frame)
+    load = undefined
+    if (onResync !== undefined) void reload(frame)
+  }
+
+  const reload = async (frame: StateResyncRequired) => {
+    const own = {}
+    load = own
+    try {
+      const cursor = await onResync?.(frame)
+      if (load === own && cursor !== undefined) open(cursor)
+    } catch (error) {
+      if (load === own) failure = { error }
+    }
+    if (load === own) load = undefined
+    serveAll()
+  }
+
+  const open = (cursor: number | string) => {
+    const loaded = parseCursor(typeof cursor === 'number' ? `${cursor}` : check('cursor', cursor, 'string'))
+    if (loaded === undefined) throw new RangeError('cursor must be <id> or <epoch>:<id>')
+    if (!shut || (loaded.epoch ?? epoch) !== epoch) return
+    for (const frame of held) {
+      if (frame.id === undefined || frame.id > loaded.id) ready.push(frame)
+    }
+    shut = false
+    held = []
+    load = undefined
+  }
+
+  const judge = (frame: Frame<Events>) => {
+    const { id, type } = check('frame', frame, 'object')
+    if (id === undefined && type === RESYNC) shutFor(frame as StateResyncRequired)
+    else if (!shut || passthrough(frame)) ready.push(frame)
+    else {
+      held.push(frame)
+      if (id !== undefined) earliestAvailableId = id + 1
+      if (held.length > maxHeld) {
+        const data = { reason: 'gate_overflow', earliestAvailableId, epoch } as const
+        shutFor(Object.freeze({ v: 1, type: RESYNC, data }))
+      }
+    }
+  }
+
+  const through = (source: AsyncIterable<Frame<Events>>) => {
+    if (typeof source?.[Symbol.asyncIterator] !== 'function')
+      throw wrongType('source', 'async iterable', source)
+    const input = source[Symbol.asyncIterator]()
+    // A set keeps its order: a queue whose ends are both touched in O(1).
+    const reads = new Set<Read<Frame<Events>>>()
+    /** What the source answered; judged only once all that is ready was read, since it may shut the gate. */
+    let answer: IteratorResult<Frame<Events>, unknown> | undefined
+    let asked = false
+    let serving = false
+    let over = false
+
+    const first = () => {
+      const [read] = reads
+      reads.delete(read as Read<Frame<Events>>)
+      return read
+    }
+
+    const answered = (result: typeof answer) => {
+      answer = result
+      serve()
+    }
+
+    const serve = () => {
+      // What a callback does to the gate meanwhile is met by the loop that called it.
+      if (serving) return
+      serving = true
+      try {
+        while (reads.size > 0) {
+          if (handed < ready.length) {
+            first()?.resolve({ value: ready[handed++] as Frame<Events>, done: false })
+            if (handed === ready.length) takeReady()
+          } else if (failure !== undefined) throw takeFailure()?.error
+          else if (answer === undefined) {
+            if (asked) break
+            asked = true
+            Promise.resolve(input.next()).then(answered, (error) => {
+              if (!over) failure ??= { error }
+              answered(done())
+            })
+          } else if (!answer.done) {
+            const { value } = answer
+            answer = undefined
+            asked = false
+            judge(value)
+          } else if (load === undefined) finish()
+          else break
+        }
+      } catch (error) {
+        first()?.reject(error)
+        finish()
+      }
+      serving = false
+    }
+
+    const finish = () => {
+      if (over) return
+      over = true
+      readers.delete(serve)
+      for (const read of reads) read.resolve(done())
+      reads.clear()
+      // Not waited for: a generator that is stuck settles its `return` behind what it is stuck in.
+      if (!answer?.done) (async () => input.return?.())().catch(() => {})
+    }
+
+    const frames: AsyncIterableIterator<Frame<Events>, undefined> & AsyncDisposable = {
+      next: () =>
+        new Promise((resolve, reject) => {
+          if (over) return resolve(done())
+          readers.add(serve)
+          reads.add({ resolve, reject })
+          serve()
+        }),
+      async return(value) {
+        finish()
+        return { value: value as undefined, done: true }
+      },
+      async throw(error) {
+        finish()
+        throw error
+      },
+      [Symbol.asyncIterator]: () => frames,
+      async [asyncDispose]() {
+        finish()
+      },
+    }
+    return frames
+  }
+
+  return {
+    push(frame) {
+      const failed = takeFailure()
+      judge(frame)
+      if (failed !== undefined) throw failed.error
+      return takeReady()
+    },
+    through,
+    resynced(cursor) {
+      open(cursor)
+      serveAll()
+      return readers.size > 0 ? [] : takeReady()
+    },
+    get shut() {
+      return shut
+    },
+  }
+}
