@@ -1,0 +1,71 @@
+/**
+ * The way from a request to the reader of its body: what counts as an event stream, what is worth another try, and how
+ * long a head may take.
+ */
+
+import { SseHttpError } from './errors.ts'
+
+export type ChunkReader = ReadableStreamDefaultReader<Uint8Array>
+
+/** A refusal. `final`: asking again would not help; `floorMs`: when to ask again at the earliest. */
+export interface Refusal {
+  readonly error: SseHttpError
+  readonly final: boolean
+  readonly floorMs: number
+}
+
+const MAX_ERROR_BODY = 65_536
+
+/** The response's head, or what the signal was aborted with: not every `fetch` settles then. */
+export function headOf(fetched: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+    fetched.then((response) => {
+      // Too late: nobody will read it.
+      if (signal.aborted) quietly(response.body?.cancel())
+      else resolve(response)
+    }, reject)
+  })
+}
+
+/** What is wrong with a response, or undefined for an event stream. */
+export async function refusalOf(
+  response: Response,
+  reader: ChunkReader | undefined,
+  url: string,
+): Promise<Refusal | undefined> {
+  const { ok, status, headers } = response
+  const type = headers.get('content-type')
+  if (ok && /^text\/event-stream *(;|$)/i.test(type ?? '')) return undefined
+  const wait = headers.get('retry-after') ?? ''
+  return {
+    error: new SseHttpError(
+      ok ? `the content type is ${type}, not text/event-stream` : `the server answered ${status}`,
+      status,
+      url,
+      await textOf(reader),
+    ),
+    final: !/^(408|425|429|5..)$/.test(`${status}`),
+    floorMs: (/^\d+$/.test(wait) ? +wait * 1000 : Date.parse(wait) - Date.now()) || 0,
+  }
+}
+
+/** The text as far as it comes. */
+async function textOf(reader: ChunkReader | undefined): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    while (reader && text.length < MAX_ERROR_BODY) {
+      const { done, value } = await reader.read()
+      if (done) break
+      text += decoder.decode(value, { stream: true })
+    }
+  } catch {
+    // The status matters, not what is said about it.
+  }
+  return text.slice(0, MAX_ERROR_BODY)
+}
+
+export function quietly(promise: Promise<unknown> | undefined): void {
+  promise?.catch(() => {})
+}

@@ -1,0 +1,5 @@
+export { connectBus } from './connect-bus.ts'
+export { connectSse } from './connect-sse.ts'
+export { SseHttpError } from './errors.ts'
+export type { SseBlock, SseOpen, SseOptions, SseRetry } from './options.ts'
+export type { SseStream } from './stream.ts'
