@@ -48,24 +48,29 @@ interface Read<F> {
  * contained in the state.
  *
  * ```ts
- * let state = { cursor: 0, total: 0 }
+ * let state = { cursor: 'e1:0', total: 0 }
+ * let latest: StateResyncRequired | undefined
  * const gate = createResyncGate({
- *   onResync: async () => {
- *     state = await (await fetch('/state')).json()
- *     return state.cursor
+ *   onResync: async (frame) => {
+ *     latest = frame
+ *     const loaded = await loadState()
+ *     // A further resync loads again, and whichever load comes last must not set the older state.
+ *     if (frame === latest) state = loaded
+ *     return loaded.cursor
  *   },
  * })
  * for await (const frame of gate.through(connectBus('/events'))) {
- *   if (frame.id !== undefined) state = { cursor: frame.id, total: state.total + frame.data.amount }
+ *   if (frame.type === 'paid') state.total += frame.data.amount
  * }
  * ```
  *
  * What is kept: up to `maxHeld` frames. Who misses what: nobody, as long as a state is loaded after its resync frame came
  * and says which event is the last one in it.
  *
- * - `resynced(cursor)`, or the value of the awaited `onResync`, opens the gate: held events above the cursor are let
- *   through, the rest is dropped. `through` yields them at once; without it, what `onResync` opened comes with the next
- *   `push`. A cursor string of another epoch than the last resync's is ignored.
+ * - `resynced(cursor)`, or the value of the awaited `onResync`, opens the gate: events above the cursor are let through.
+ *   The rest is dropped, also what comes later, since the replay may still run. `through` yields what was held at once;
+ *   without it, what `onResync` released comes with the next `push`. A cursor string of another epoch than the last
+ *   resync's is ignored.
  * - A further resync, also one that comes before everything let through was handed over, drops what is held, calls
  *   `onResync` again and voids the results of earlier calls.
  * - More than `maxHeld` drops what is held, the frame too many included, and gives
@@ -91,6 +96,8 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   let epoch = ''
   /** The first id that is not lost if what is held is dropped. */
   let earliestAvailableId = 0
+  /** The last event that the state contained as the gate was opened. */
+  let loadedId = -1
   /** The run of `onResync` whose result counts. */
   let load: object | undefined
   /** Of such a run, or of the source of a `through`; not thrown yet. */
@@ -149,6 +156,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
     for (const frame of held) {
       if (frame.id === undefined || frame.id > loaded.id) ready.push(frame)
     }
+    loadedId = loaded.id
     shut = false
     held = []
     load = undefined
@@ -157,8 +165,8 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   const judge = (frame: Frame<Events>) => {
     const { id, type } = check('frame', frame, 'object')
     if (id === undefined && type === RESYNC) shutFor(frame as StateResyncRequired)
-    else if (!shut || passthrough(frame)) ready.push(frame)
-    else {
+    else if (!(shut || (id as number) <= loadedId) || passthrough(frame)) ready.push(frame)
+    else if (shut) {
       held.push(frame)
       if (id !== undefined) earliestAvailableId = id + 1
       if (held.length > maxHeld) {
