@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createResyncGate, type ResyncGate } from '../../src/client/gate.ts'
 import { EventBus, type Frame } from '../../src/index.ts'
 import { publish } from '../support/bus.ts'
-import { brief, COMPLETE, event, events, Feed, loads, resync } from '../support/gate-frames.ts'
+import { brief, COMPLETE, Deferred, event, events, Feed, loads, resync } from '../support/gate-frames.ts'
 import { drained, flush, settled } from '../support/reading.ts'
 
 const DONE = { value: { value: undefined, done: true } }
@@ -291,7 +291,7 @@ describe('ending through', () => {
 
   it('gives back the value of return and the error of throw', async () => {
     const { through } = createResyncGate()
-    expect(await through(new Feed()).return?.(5)).toEqual({ value: 5, done: true })
+    expect(await through(new Feed()).return?.(5 as never)).toEqual({ value: 5, done: true })
     await expect(through(new Feed()).throw?.(new Error('mine'))).rejects.toThrow('mine')
   })
 
@@ -333,12 +333,13 @@ describe('ending through', () => {
   })
 
   it('keeps an error of the source that comes later to itself', async () => {
-    const source = new Feed()
+    const asked = new Deferred<never>()
+    const source = { next: () => asked.promise }
     const gate = createResyncGate()
-    const stream = gate.through(source)
+    const stream = gate.through({ [Symbol.asyncIterator]: () => source })
     void stream.next()
     await stream.return?.()
-    source.fail(new Error('late'))
+    asked.reject(new Error('late'))
     await flush()
     expect(brief(gate.push(event(1)))).toEqual([1])
   })

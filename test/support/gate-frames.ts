@@ -56,6 +56,7 @@ export function loads() {
 export class Feed implements AsyncIterableIterator<Frame, undefined> {
   asked = 0
   returned = 0
+  #ended = false
   #ready: Promise<IteratorResult<Frame, undefined>>[] = []
   #waiting: Deferred<IteratorResult<Frame, undefined>>[] = []
 
@@ -73,7 +74,8 @@ export class Feed implements AsyncIterableIterator<Frame, undefined> {
   }
 
   end(): this {
-    this.#give(Promise.resolve({ value: undefined, done: true }))
+    this.#ended = true
+    for (const waiting of this.#waiting.splice(0)) waiting.resolve({ value: undefined, done: true })
     return this
   }
 
@@ -86,6 +88,7 @@ export class Feed implements AsyncIterableIterator<Frame, undefined> {
     this.asked++
     const ready = this.#ready.shift()
     if (ready !== undefined) return ready
+    if (this.#ended) return Promise.resolve({ value: undefined, done: true })
     const waiting = new Deferred<IteratorResult<Frame, undefined>>()
     this.#waiting.push(waiting)
     return waiting.promise
@@ -93,6 +96,7 @@ export class Feed implements AsyncIterableIterator<Frame, undefined> {
 
   async return(): Promise<IteratorResult<Frame, undefined>> {
     this.returned++
+    for (const waiting of this.#waiting.splice(0)) waiting.resolve({ value: undefined, done: true })
     return { value: undefined, done: true }
   }
 
