@@ -7,11 +7,14 @@ export default defineConfig({
     'last-event-id': 'src/last-event-id/index.ts',
     web: 'src/web/index.ts',
     node: 'src/node/index.ts',
+    client: 'src/client/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',
   platform: 'neutral',
   external: [/^node:/],
+  // The package asks for nothing to be installed: the one parser it stands on is in `client`, with its notice.
+  noExternal: ['eventsource-parser'],
   // `node:http` is a name of its own; without the prefix other runtimes look for a package.
   removeNodeProtocol: false,
   // Shared modules stay shared in both formats, so that the JSON kept with an event is found by every entry.

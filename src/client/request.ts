@@ -37,7 +37,8 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
 
   return {
     cursor: cursorOf(lastEventId),
-    send(cursor, signal) {
+    // Asynchronous, so that whatever it throws or returns is met in one way.
+    async send(cursor, signal) {
       const headers = new Headers(given)
       let target = address
       if (cursor !== undefined) {

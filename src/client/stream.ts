@@ -7,10 +7,12 @@
 
 import { asyncDispose } from '../internal/dispose.ts'
 import { afterAwaited } from '../internal/timer.ts'
+import { backoff } from './backoff.ts'
 import { createBlockReader, type OnBlock } from './blocks.ts'
 import { headOf, quietly, refusalOf } from './connection.ts'
 import { SseHttpError } from './errors.ts'
 import { checkOptions, type SseBlock, type SseOptions } from './options.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
 import { prepareRequests } from './request.ts'
 
 /** A resuming stream. Leaving it in any way ends it: no timer, listener or socket is left. */
@@ -31,11 +33,7 @@ export interface SseStream<T> extends AsyncIterableIterator<T, undefined> {
 }
 
 /** What a reader of blocks does to its stream. */
-export interface Outlet<T> {
-  /** Sent with the next request; belongs to what is emitted next. */
-  cursor: string | undefined
-  /** One with an id is progress. */
-  emit(value: T, id?: string): void
+export interface Outlet<T> extends Pick<Outbox<T>, 'cursor' | 'put'> {
   /** The server said why it ends: nothing more comes on this connection. */
   last(type: string, data: Ending): void
   reject(error: Error, block: SseBlock): void
@@ -45,11 +43,11 @@ export interface Outlet<T> {
 export interface Ending {
   readonly code?: unknown
   readonly error?: unknown
+  readonly reason?: unknown
 }
 
-interface Waiter<T> {
-  resolve(result: IteratorResult<T, undefined> | PromiseLike<IteratorResult<T, undefined>>): void
-}
+/** Whether a frame without an id is the last one of its connection. */
+export const isLast = (type: string) => type === 'client_evicted' || type === 'stream_error'
 
 /** Open for so long is progress. */
 const PROGRESS_MS = 10_000
@@ -66,84 +64,47 @@ export function createStream<T>(
 ): SseStream<T> {
   const checked = checkOptions(options)
   const requests = prepareRequests(url, options)
-  const { signal, maxRetryMs, onOpen, onRetry, onError } = checked
+  const { signal, maxRetryMs, maxRetries, onOpen, onRetry, onError } = checked
+  const box = createOutbox<T>(requests.cursor)
   let { retryMs } = checked
-  let readyState: 0 | 1 | 2 = 0
-  /** Connections lost since the last progress. */
+  let readyState: SseStream<T>['readyState'] = 0
+  /** Connections lost in a row, without progress. */
   let failures = 0
-  /** Read and not handed out yet, and the cursor behind each; that of the place before them comes first. */
-  let ready: T[] = []
-  let cursors: (string | undefined)[] = []
-  let taken = 0
-  const waiting: Waiter<T>[] = []
-  /** What the next reader is rejected with. */
-  let failed: unknown
-  /** The server said that it ends this connection. */
-  let ending: { readonly evicted: boolean; readonly error: unknown } | undefined
+  /** Of the present connection: since when it is open, and what the server said it ends for. */
   let openedAt: number | undefined
+  let ending: { readonly evicted: boolean; readonly error: unknown } | undefined
+  /** The earliest time for the next one. */
   let floorMs = 0
   /** Ends what the loop waits for. */
-  let cut: ((reason?: unknown) => void) | undefined
-  let wanted: (() => void) | undefined
+  let cut: (() => void) | undefined
 
-  const outlet: Outlet<T> = {
-    cursor: requests.cursor,
-    emit(value, id) {
-      if (id) failures = 0
-      cursors[ready.push(value)] = outlet.cursor
-    },
-    last(type, data) {
-      const { code, error } = data
-      const evicted = type === 'client_evicted'
-      if (evicted ? checked.onEvicted === 'end' : code === 'gone' || code === 'session_taken_over') end()
-      else ending = { evicted, error: Object.assign(new Error(`${type}: ${error}`), { code }) }
-    },
-    reject: (error, block) => tell(() => onError?.(error, block)),
-  }
-  const onBlock = createReader(outlet)
-
-  /** To be handed in is not to be handed out: a cursor that is kept must not skip what was not read. */
-  const shown = () => (taken < ready.length ? cursors[taken] : outlet.cursor)
+  const onBlock = createReader(
+    Object.assign(box, {
+      last(type: string, { code, error, reason }: Ending) {
+        const evicted = type === 'client_evicted'
+        if (evicted ? checked.onEvicted === 'end' : code === 'gone' || code === 'session_taken_over') end()
+        else ending = { evicted, error: Object.assign(new Error(`${type}: ${error ?? reason}`), { code }) }
+      },
+      reject: (error: Error, block: SseBlock) => tell(() => onError?.(error, block)),
+    }),
+  )
 
   const over = () => readyState === 2
 
-  const handOut = () => {
-    for (const { resolve } of waiting.splice(0, ready.length - taken)) {
-      resolve({ done: false, value: ready[taken++] as T })
-    }
-  }
-
-  /** Nothing more will come; what is ready may be read. */
-  const end = (error?: unknown) => {
-    if (readyState === 2) return
+  const stop = () => {
     readyState = 2
     signal?.removeEventListener('abort', close)
-    handOut()
-    failed = error
-    for (const { resolve } of waiting) resolve(next())
     cut?.()
-    wanted?.()
+  }
+
+  const end = (error?: unknown) => {
+    box.end(error)
+    stop()
   }
 
   const close = () => {
-    outlet.cursor = shown()
-    ready = []
-    end()
-    failed = undefined
-  }
-
-  const next = async (): Promise<IteratorResult<T, undefined>> => {
-    if (taken < ready.length) return { done: false, value: ready[taken++] as T }
-    if (readyState < 2) {
-      return new Promise((resolve) => {
-        waiting.push({ resolve })
-        wanted?.()
-      })
-    }
-    const error = failed
-    failed = undefined
-    if (error) throw error
-    return { done: true, value: undefined }
+    box.drop()
+    stop()
   }
 
   /** One connection, from the request to its end. */
@@ -152,12 +113,12 @@ export function createStream<T>(
     floorMs = 0
     const controller = new AbortController()
     const { signal } = controller
-    cut = (reason) => controller.abort(reason)
+    cut = () => controller.abort()
     const limit = (name: 'connectTimeoutMs' | 'idleTimeoutMs') =>
       afterAwaited(checked[name], () => controller.abort(new Error(`nothing came within ${name}`)))
     let stopTimer = limit('connectTimeoutMs')
     try {
-      const cursor = outlet.cursor
+      const { cursor } = box
       const response = await headOf(requests.send(cursor, signal), signal)
       const body = response.body?.getReader()
       signal.addEventListener('abort', () => quietly(body?.cancel()))
@@ -175,33 +136,28 @@ export function createStream<T>(
       tell(() => onOpen?.({ url: address, headers: response.headers, cursor }))
       const feed = createBlockReader(
         (id, event, data) => {
-          if (readyState === 1 && !ending) onBlock(id, event, data)
+          if (readyState !== 1 || ending) return
+          if (id && data) failures = 0
+          onBlock(id, event, data)
         },
         (ms) => {
           retryMs = ms
         },
         checked.maxBufferSize,
       )
-      while (body && !ending) {
-        while (waiting.length === 0 && !signal.aborted) {
-          await new Promise<void>((resolve) => {
-            wanted = resolve
-          })
-        }
+      while (body && !ending && !over()) {
+        await box.demand()
         stopTimer = limit('idleTimeoutMs')
         const { done, value } = await body.read()
         stopTimer()
         signal.throwIfAborted()
         if (done) return
-        ready = []
-        taken = 0
-        cursors = [outlet.cursor]
         try {
           feed(value)
         } catch (error) {
           return end(error)
         }
-        handOut()
+        box.handOut()
       }
     } catch (error) {
       // Bodies differ in how they fail when they are cut.
@@ -215,36 +171,32 @@ export function createStream<T>(
   }
 
   const run = async () => {
-    for (;;) {
+    while (!over()) {
       let error: unknown
       try {
         await connect()
       } catch (reason) {
         error = reason
       }
-      if (readyState === 2) return
-      if (openedAt && performance.now() - openedAt >= PROGRESS_MS) failures = 0
+      if (over()) return
       error ??= ending?.error
-      if (failures >= checked.maxRetries) {
+      if (openedAt && performance.now() - openedAt >= PROGRESS_MS) failures = 0
+      if (failures >= maxRetries) {
         return end(
           error instanceof SseHttpError
             ? error
             : new SseHttpError('maxRetries spent', openedAt ? 200 : 0, `${url}`, '', error),
         )
       }
-      const base = Math.min(retryMs, maxRetryMs)
-      const top = Math.min(maxRetryMs, retryMs * 1.5 * 2 ** Math.min(failures, 32))
       const delayMs =
-        ending?.evicted && !failures
-          ? 0
-          : Math.round(Math.max(floorMs, base, (top * (2 + Math.random())) / 3))
+        ending?.evicted && !failures ? 0 : Math.max(floorMs, backoff(retryMs, maxRetryMs, failures))
       failures++
       tell(() => onRetry?.({ attempt: failures, delayMs, error }))
       if (over()) return
       await new Promise<void>((resolve) => {
-        const stop = afterAwaited(delayMs, resolve)
+        const stopTimer = afterAwaited(delayMs, resolve)
         cut = () => {
-          stop()
+          stopTimer()
           resolve()
         }
       })
@@ -258,7 +210,7 @@ export function createStream<T>(
   }
 
   return {
-    next,
+    next: box.next,
     async return(value) {
       close()
       return { done: true, value: value as undefined }
@@ -278,7 +230,7 @@ export function createStream<T>(
       return readyState
     },
     get cursor() {
-      return shown()
+      return box.shown()
     },
   }
 }
