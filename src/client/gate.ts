@@ -79,7 +79,7 @@ interface Read<F> {
  *   ends its source, or by the next `push`, which takes its frame nevertheless and gives it with the push after it.
  * - `through` reads its source only as it is read itself. Once the source has ended it waits for an `onResync` that still
  *   runs, then ends. `return` and `throw` settle at once, also while a read is pending. The gate keeps its state: shut it
- *   stays shut, and what it holds comes through the next `through` or `push`.
+ *   stays shut, and what it was given comes through the next `through` or `push`.
  *
  * Throws `TypeError` or `RangeError` naming the option; `push`, `through` and `resynced` name their argument.
  */
@@ -237,6 +237,12 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
       readers.delete(serve)
       for (const read of reads) read.resolve(done())
       reads.clear()
+      try {
+        // Its source counts this frame as read, so whoever goes on from there does not get it again.
+        if (answer?.done === false) judge(answer.value)
+      } catch {
+        // Nobody reads any more, so nobody is there to be told.
+      }
       // Not waited for: a generator that is stuck settles its `return` behind what it is stuck in.
       if (!answer?.done) (async () => input.return?.())().catch(() => {})
     }

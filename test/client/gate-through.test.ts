@@ -332,6 +332,22 @@ describe('ending through', () => {
     expect(brief(gate.push(event(8)))).toEqual([6, 7, 8])
   })
 
+  it('leaves to the next push what the source gave ahead of the reads', async () => {
+    const { onResync, finish } = loads()
+    const gate = createResyncGate({ onResync })
+    const source = new Feed().push(resync(), event(5))
+    const stream = gate.through(source)
+    await stream.next()
+    const read = stream.next()
+    await flush()
+    await finish(0, 4)
+    await read
+    source.push(event(6))
+    await flush()
+    await stream.return?.()
+    expect(brief(gate.push(event(7)))).toEqual([6, 7])
+  })
+
   it('keeps an error of the source that comes later to itself', async () => {
     const asked = new Deferred<never>()
     const source = { next: () => asked.promise }
