@@ -16,15 +16,26 @@ export interface Refusal {
 
 const MAX_ERROR_BODY = 65_536
 
-/** The response's head, or what the signal was aborted with: not every `fetch` settles then. */
-export function headOf(fetched: Promise<Response>, signal: AbortSignal): Promise<Response> {
+/** A response's head, and the reader of its body, which is cancelled as the signal aborts. */
+export interface Answer {
+  readonly response: Response
+  readonly body: ChunkReader | undefined
+}
+
+/** The answer to a request, or what the signal was aborted with: not every `fetch` settles then. */
+export function answerOf(fetched: Promise<Response>, signal: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))
-    fetched.then((response) => {
-      // Too late: nobody will read it.
-      if (signal.aborted) quietly(response.body?.cancel())
-      else resolve(response)
-    }, reject)
+    fetched
+      .then((response) => {
+        const body = response.body?.getReader()
+        const cancel = () => void body?.cancel().catch(ignore)
+        // Too late: nobody will read it.
+        if (signal.aborted) return cancel()
+        signal.addEventListener('abort', cancel)
+        resolve({ response, body })
+      })
+      .catch(reject)
   })
 }
 
@@ -66,6 +77,4 @@ async function textOf(reader: ChunkReader | undefined): Promise<string> {
   return text.slice(0, MAX_ERROR_BODY)
 }
 
-export function quietly(promise: Promise<unknown> | undefined): void {
-  promise?.catch(() => {})
-}
+export function ignore(): void {}

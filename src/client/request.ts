@@ -15,7 +15,8 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
   const address = typeof url === 'object' ? url?.href : url
   if (typeof address !== 'string') throw wrongType('url', 'a string or a URL', url)
   const fetch = option(options, 'fetch', 'function', undefined)
-  const given = new Headers(option(options, 'headers', 'object', undefined))
+  const headers = option(options, 'headers', 'object', undefined)
+  const given = made('headers', () => new Headers(headers))
   const param = option(options, 'cursorParam', 'string', undefined)
   const { body, lastEventId = given.get(HEADER) ?? undefined } = options
   // biome-ignore lint/suspicious/noExplicitAny: it may be anything, and a stream of any make can be sent once only.
@@ -33,7 +34,7 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
   // Some hosts have no cache and refuse the option.
   if ('cache' in Request.prototype) init.cache = 'no-store'
   // What the platform can never send would be tried for ever. Another `fetch` may take what the platform does not.
-  if (!fetch) new Request(address, init)
+  if (!fetch) made('url, method, body or credentials', () => new Request(address, init))
 
   return {
     cursor: cursorOf(lastEventId),
@@ -52,6 +53,15 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
 }
 
 const HEADER = 'Last-Event-ID'
+
+/** The platform's own errors quote what they refuse, passwords in URLs and tokens in headers included. */
+function made<T>(name: string, make: () => T): T {
+  try {
+    return make()
+  } catch {
+    throw new TypeError(`${name}: nothing that fetch can send`)
+  }
+}
 
 /** The empty id is what a client has that has seen none. */
 function cursorOf(value: unknown): string | undefined {

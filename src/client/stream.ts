@@ -9,7 +9,7 @@ import { asyncDispose } from '../internal/dispose.ts'
 import { afterAwaited } from '../internal/timer.ts'
 import { backoff } from './backoff.ts'
 import { createBlockReader, type OnBlock } from './blocks.ts'
-import { headOf, quietly, refusalOf } from './connection.ts'
+import { answerOf, ignore, refusalOf } from './connection.ts'
 import { SseHttpError } from './errors.ts'
 import { checkOptions, type SseBlock, type SseOptions } from './options.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
@@ -54,7 +54,7 @@ const PROGRESS_MS = 10_000
 
 /** Whatever a callback throws or rejects with is its own affair. */
 function tell(callback: () => void): void {
-  quietly((async () => callback())())
+  ;(async () => callback())().catch(ignore)
 }
 
 export function createStream<T>(
@@ -70,8 +70,9 @@ export function createStream<T>(
   let readyState: SseStream<T>['readyState'] = 0
   /** Connections lost in a row, without progress. */
   let failures = 0
-  /** Of the present connection: since when it is open, and what the server said it ends for. */
-  let openedAt: number | undefined
+  /** Of the present connection: its response, since when it is open, and what the server said it ends for. */
+  let status = 0
+  let openedAt = Infinity
   let ending: { readonly evicted: boolean; readonly error: unknown } | undefined
   /** The earliest time for the next one. */
   let floorMs = 0
@@ -109,8 +110,9 @@ export function createStream<T>(
 
   /** One connection, from the request to its end. */
   const connect = async () => {
-    ending = openedAt = undefined
-    floorMs = 0
+    ending = undefined
+    openedAt = Infinity
+    status = floorMs = 0
     const controller = new AbortController()
     const { signal } = controller
     cut = () => controller.abort()
@@ -119,12 +121,12 @@ export function createStream<T>(
     let stopTimer = limit('connectTimeoutMs')
     try {
       const { cursor } = box
-      const response = await headOf(requests.send(cursor, signal), signal)
-      const body = response.body?.getReader()
-      signal.addEventListener('abort', () => quietly(body?.cancel()))
-      if (response.status === 204) return end()
+      const { response, body } = await answerOf(requests.send(cursor, signal), signal)
+      status = response.status
+      if (status === 204) return end()
       const address = response.url || `${url}`
       const refusal = await refusalOf(response, body, address)
+      if (over()) return
       if (refusal?.final) return end(refusal.error)
       if (refusal) {
         floorMs = refusal.floorMs
@@ -180,12 +182,12 @@ export function createStream<T>(
       }
       if (over()) return
       error ??= ending?.error
-      if (openedAt && performance.now() - openedAt >= PROGRESS_MS) failures = 0
+      if (performance.now() - openedAt >= PROGRESS_MS) failures = 0
       if (failures >= maxRetries) {
         return end(
           error instanceof SseHttpError
             ? error
-            : new SseHttpError('maxRetries spent', openedAt ? 200 : 0, `${url}`, '', error),
+            : new SseHttpError('maxRetries spent', status, `${url}`, '', error),
         )
       }
       const delayMs =
