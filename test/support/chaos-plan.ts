@@ -66,14 +66,15 @@ const oneOf = <T>(draw: Draw, values: readonly T[]) => values[draw(values.length
 /** One in `n` is not 0. */
 const rarely = (draw: Draw, n: number, most: number) => (draw(n) === 0 ? 1 + draw(most) : 0)
 
-/** A fate that strikes within about `bytes` of the body. */
+/** A fate that strikes within about `bytes` of the body; soon where the pieces are small, since each takes its time. */
 export function drawFate(draw: Draw, bytes: number): Fate {
   const way = oneOf(draw, WAYS)
+  const pieces = oneOf(draw, [1, 7, 64, Infinity, Infinity, Infinity, Infinity, Infinity])
   return {
     way,
     place: way === 'late' ? 'before the request' : oneOf(draw, PLACES),
-    from: draw(bytes),
-    pieces: oneOf(draw, [1, 7, 64, Infinity, Infinity, Infinity]),
+    from: draw(Math.min(bytes, pieces * 200)),
+    pieces,
     holdMs: rarely(draw, 8, 4),
     delayMs: rarely(draw, 8, 2),
     stallMs: 1 + draw(4),

@@ -88,10 +88,10 @@ export async function chaosProxy(target: number, nextFate: () => Fate | undefine
   /** Passes on what the server says, until the end or the fate's cut. */
   const answer = async (fate: Fate, client: Socket, upstream: Socket) => {
     const cut = new Cut(fate.place, fate.from)
-    const write = async (bytes: Buffer) => {
-      for (let at = 0; at < bytes.length && !isOver(client); at += fate.pieces) {
-        if (!client.write(bytes.subarray(at, Math.min(at + fate.pieces, bytes.length)))) await drained(client)
-        if (fate.pieces < Infinity) await turn()
+    const write = async (bytes: Buffer, pieces = fate.pieces) => {
+      for (let at = 0; at < bytes.length && !isOver(client); at += pieces) {
+        if (!client.write(bytes.subarray(at, Math.min(at + pieces, bytes.length)))) await drained(client)
+        if (pieces < Infinity) await turn()
       }
     }
     let whole = true
@@ -99,8 +99,12 @@ export async function chaosProxy(target: number, nextFate: () => Fate | undefine
     try {
       for await (const data of upstream.iterator({ destroyOnReturn: false })) {
         const chunk = data as Buffer
+        if (!whole) {
+          await write(chunk, Infinity)
+          continue
+        }
         if (fate.delayMs > 0) await pause(fate.delayMs)
-        const end = whole ? cut.in(chunk) : undefined
+        const end = cut.in(chunk)
         await write(chunk.subarray(0, end))
         answered()
         if (end === undefined) continue
@@ -110,7 +114,7 @@ export async function chaosProxy(target: number, nextFate: () => Fate | undefine
         // What the server still says is passed on.
         count(fate)
         upstream.end()
-        await write(chunk.subarray(end))
+        await write(chunk.subarray(end), Infinity)
       }
       if (severed) await sever(fate, client, upstream)
       else client.end()
