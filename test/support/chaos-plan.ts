@@ -34,6 +34,7 @@ export const PLACES = [
  * - `half-close`: FIN to the client, while the server goes on writing to a client that is not there any more.
  * - `half-close towards the server`: FIN to the server; what it still says arrives.
  * - `stall`: nothing more arrives for a moment, then RST.
+ * - `silence`: nothing more arrives, and nobody says so.
  * - `late`: RST to the client, but its request reaches the server only after that of the next connection.
  */
 export const WAYS = [
@@ -43,6 +44,7 @@ export const WAYS = [
   'half-close',
   'half-close towards the server',
   'stall',
+  'silence',
   'late',
 ] as const
 

@@ -5,7 +5,7 @@ import { chaosProxy } from './chaos-proxy.ts'
 import { heard, over, RawClient } from './http-client.ts'
 import { serve } from './http-server.ts'
 import { idsFrom } from './http-transcript.ts'
-import { until } from './until.ts'
+import { settle, until } from './until.ts'
 
 const CALM: Fate = {
   place: 'anywhere',
@@ -164,6 +164,18 @@ describe('the ways to be cut', () => {
     expect(client.ended).toBe(true)
     expect(client.transcript.text).toBe(blocks(1, 21))
     expect(proxy.cuts).toBe(1)
+  })
+
+  it('silence lasts until the client goes', async () => {
+    const { server, proxy, connect } = await behind({ way: 'silence', from: 40 })
+    const client = connect()
+    await until(() => proxy.cuts === 1)
+    const { res, done } = await server.exchange()
+    ;(res as ServerResponse).write(blocks(21, 30))
+    await settle()
+    expect([client.transcript.bytes <= 40, client.closed]).toEqual([true, false])
+    client.destroy()
+    await done
   })
 
   it('late lets the request arrive behind that of the next connection', async () => {

@@ -70,6 +70,7 @@ export async function chaosProxy(target: number, nextFate: () => Fate | undefine
   /** Nothing of this connection is passed on any more. */
   const sever = async (fate: Fate, client: Socket, upstream?: Socket) => {
     count(fate)
+    if (fate.way === 'silence') return
     if (fate.way === 'stall') await pause(fate.stallMs)
     if (fate.way === 'half-close') {
       client.end()

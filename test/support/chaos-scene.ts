@@ -57,7 +57,7 @@ export class Origin {
     const startAfterId = this.bus === undefined ? 0 : Math.max(0, this.bus.lastEventId - this.draw(200))
     const bus = new EventBus({ ...this.#options, epoch, startAfterId })
     const server = createServer((req, res) => {
-      void serveSse(bus, req, res, { retryMs: 0, heartbeatMs: 1 + this.draw(50) })
+      void serveSse(bus, req, res, { retryMs: 0, heartbeatMs: 1 + this.draw(30) })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     this.bus = bus
@@ -148,6 +148,8 @@ export interface ChaosOptions {
   readonly window: number
   /** Restarts over the run. */
   readonly restarts?: number
+  /** Instead of the platform's. */
+  readonly fetch?: (draw: Draw) => (url: string, init: RequestInit) => Promise<Response>
   /** What is made of the connection before the books see it. */
   readonly through?: (connection: AsyncIterable<Frame>, origin: Origin, books: Books) => AsyncIterable<Frame>
 }
@@ -172,7 +174,10 @@ export async function chaos(
     const connection = connectBus(proxy.url, {
       lastEventId: 'e1:0',
       retryMs: 0,
-      connectTimeoutMs: 500,
+      // Whoever meets a silence has only these; on a busy machine they may end others too, which is one cut more.
+      connectTimeoutMs: 150,
+      idleTimeoutMs: 80,
+      fetch: options.fetch?.(draw),
       signal,
       onRetry: ({ error }) => {
         const { message, cause } = (error ?? new Error('ended')) as Error
