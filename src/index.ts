@@ -22,4 +22,5 @@ export {
   type StreamError,
 } from './core/event.ts'
 export type { EventBusOptions } from './core/options.ts'
-export { BoundedAsyncQueue, type BoundedAsyncQueueOptions } from './core/queue.ts'
+export { BoundedAsyncQueue } from './core/queue.ts'
+export type { BoundedAsyncQueueOptions } from './core/queue-parts.ts'

@@ -1,4 +1,11 @@
-/** What a `BoundedAsyncQueue` is made of: what stands in it beside live entries, and the reads that wait for one. */
+/** What a `BoundedAsyncQueue` is made of: what stands in it beside bare live entries, and the reads that wait for one. */
+
+export interface BoundedAsyncQueueOptions {
+  /** Live entries at the most; an integer ≥ 1, or `Infinity`. */
+  maxSize: number
+  /** Sum of the live entries' bytes at the most, default none. One larger entry still fits an empty queue. */
+  maxBytes?: number | undefined
+}
 
 export type Result<T> = IteratorResult<T, undefined>
 
@@ -11,13 +18,15 @@ export interface Waiter {
   next: Waiter | undefined
 }
 
-/** An entry of a queue that never counts, or a run of them. Live entries stand in the queue as they are. */
-export class Forced {
+/** A live entry that has bytes, or with 0 of them an entry that never counts, or a run of such. */
+export class Entry {
   readonly value: unknown
+  readonly bytes: number
   readonly run: Iterator<unknown> | undefined
 
-  constructor(value: unknown, run?: Iterator<unknown>) {
+  constructor(value: unknown, bytes = 0, run?: Iterator<unknown>) {
     this.value = value
+    this.bytes = bytes
     this.run = run
   }
 }
@@ -31,11 +40,13 @@ export function failing(error: unknown): Iterator<never> {
   }
 }
 
-/** Lets a run that is dropped clean up after itself. */
-export function closeRun(run: Iterator<unknown> | undefined): void {
-  try {
-    run?.return?.()
-  } catch {
-    // Nobody reads any more, so nobody is there to be told.
+/** Lets the runs among what is dropped clean up after themselves. */
+export function closeRuns(dropped: unknown[]): void {
+  for (const entry of dropped) {
+    try {
+      if (entry instanceof Entry) entry.run?.return?.()
+    } catch {
+      // Nobody reads any more, so nobody is there to be told.
+    }
   }
 }

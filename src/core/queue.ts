@@ -8,14 +8,8 @@
 
 import { check, drains, option, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
-import { closeRun, Forced, failing, type Result, type Waiter } from './queue-parts.ts'
-
-export interface BoundedAsyncQueueOptions {
-  /** Live entries at the most; an integer ≥ 1, or `Infinity`. */
-  maxSize: number
-  /** Sum of the live entries' bytes at the most, default none. One larger entry still fits an empty queue. */
-  maxBytes?: number | undefined
-}
+import type { BoundedAsyncQueueOptions, Result, Waiter } from './queue-parts.ts'
+import { closeRuns, Entry, failing } from './queue-parts.ts'
 
 const NOTHING = Symbol()
 const BATCH_LIMIT = 256
@@ -27,11 +21,11 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   protected readonly maxBytes: number
   // A plain array, given away whole as a batch: a ring was slower, and an object per entry much slower.
   #slots: unknown[] = []
-  /** The bytes of each slot, where any has some. */
-  #weights: number[] | undefined
   #head = 0
   #size = 0
   #bytes = 0
+  /** How many of the slots hold an `Entry`, and not a bare value. */
+  #entries = 0
   #closed = false
   #pulling = false
   #firstWaiter: Waiter | undefined
@@ -65,19 +59,13 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     const weight = bytes > 0 && bytes < Infinity ? bytes : 0
     const full = this.#size >= this.maxSize || (this.#size > 0 && this.#bytes + weight > this.maxBytes)
     if (full || this.#closed) return false
-    if (this.#firstWaiter !== undefined && !this.#pulling) {
-      this.#hand(this.#firstWaiter, value)
-      return true
-    }
-    this.#size++
-    this.#slots.push(value)
-    if (weight > 0 || this.#weights !== undefined) this.#weigh(weight)
+    this.append(value, weight)
     return true
   }
 
   /** Appends an entry that never counts, wherever it stands. Nothing happens on a closed queue. */
   forcePush(value: T): void {
-    this.#force(new Forced(value))
+    this.#force(new Entry(value))
   }
 
   /**
@@ -87,14 +75,18 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
    */
   forcePushAll(values: Iterable<T>): void {
     if (typeof values?.[Symbol.iterator] !== 'function') throw wrongType('values', 'iterable', values)
-    this.#force(new Forced(undefined, values[Symbol.iterator]()))
+    this.#force(new Entry(undefined, 0, values[Symbol.iterator]()))
   }
 
   /** Takes no more. What is queued stays readable, or, with `drain: false`, is dropped. Reads that wait end as done. */
   close(options: { drain?: boolean | undefined } = {}): void {
     const drain = drains(options)
     this.#closed = true
-    if (!drain) this.#drop()
+    if (!drain) {
+      const dropped = this.#slots
+      this.#empty()
+      closeRuns(dropped)
+    }
     this.#serve()
   }
 
@@ -105,12 +97,30 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   next(): Promise<Result<T>> {
-    return this.#read(false) as Promise<Result<T>>
+    if (this.#bare && this.#size > 0) {
+      const value = this.#slots[this.#head] as T
+      this.#shift(1, 0)
+      this.handedOut(value)
+      return Promise.resolve({ value, done: false })
+    }
+    try {
+      const value = this.#busy ? NOTHING : this.#take()
+      if (value !== NOTHING) return Promise.resolve({ value, done: false })
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return this.#wait(false) as Promise<Result<T>>
   }
 
   /** All that is ready, at most 256 entries; waits for the first one where nothing is. */
   nextBatch(): Promise<Result<T[]>> {
-    return this.#read(true) as Promise<Result<T[]>>
+    try {
+      const value = this.#busy ? NOTHING : this.#takeBatch()
+      if (value !== NOTHING) return Promise.resolve({ value, done: false })
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return this.#wait(true) as Promise<Result<T[]>>
   }
 
   /** Ends the queue: drops what is queued, ends every read that waits, and settles at once. */
@@ -139,28 +149,23 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   protected firstLive(): T | undefined {
     for (let at = this.#head; at < this.#slots.length; at++) {
       const entry = this.#slots[at]
-      if (!(entry instanceof Forced)) return entry as T
+      if (!(entry instanceof Entry)) return entry as T
+      if (entry.bytes > 0) return entry.value as T
     }
     return undefined
   }
 
-  /** True where a read must wait its turn: behind others, or behind the run whose code made it. */
-  get #busy(): boolean {
-    return this.#pulling || this.#firstWaiter !== undefined
-  }
-
-  /** Bytes are kept only from the first entry on that has some. */
-  #weigh(bytes: number): void {
-    this.#weights ??= new Array(this.#slots.length - 1).fill(0)
-    this.#weights.push(bytes)
-    this.#bytes += bytes
-  }
-
-  #force(entry: Forced): void {
-    if (this.#closed) return
-    this.#slots.push(entry)
-    this.#weights?.push(0)
-    this.#serve()
+  /** A live entry that fits, for subclasses: a read that waits gets it at once. */
+  protected append(value: T, bytes: number): void {
+    if (this.#firstWaiter !== undefined && !this.#pulling) {
+      this.#hand(this.#firstWaiter, value)
+      return
+    }
+    this.#size++
+    if (bytes > 0) {
+      this.#bytes += bytes
+      this.#place(new Entry(value, bytes))
+    } else this.#slots.push(value)
   }
 
   #hand(waiter: Waiter, value: T): void {
@@ -169,34 +174,45 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     waiter.resolve({ value: (waiter.batch ? [value] : value) as never, done: false })
   }
 
-  #read(batch: boolean): Promise<Result<unknown>> {
-    if (!this.#busy) {
-      try {
-        const value = batch ? this.#takeBatch() : this.#take()
-        if (value !== NOTHING) return Promise.resolve({ value, done: false })
-      } catch (error) {
-        return Promise.reject(error)
-      }
-      if (this.#closed) return Promise.resolve({ value: undefined, done: true })
-    }
+  #place(entry: Entry): void {
+    this.#entries++
+    this.#slots.push(entry)
+  }
+
+  #force(entry: Entry): void {
+    if (this.#closed) return
+    this.#place(entry)
+    this.#serve()
+  }
+
+  /** True where a read must wait its turn: behind others, or behind the run whose code made it. */
+  get #busy(): boolean {
+    return this.#pulling || this.#firstWaiter !== undefined
+  }
+
+  /** It holds bare values only, and nothing was closed: the usual case, worth a tenth of a delivery. */
+  get #bare(): boolean {
+    return this.#entries === 0 && !this.#closed
+  }
+
+  #wait(batch: boolean): Promise<Result<unknown>> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { batch, resolve, reject, next: undefined }
       if (this.#firstWaiter === undefined) this.#firstWaiter = waiter
       else (this.#lastWaiter as Waiter).next = waiter
       this.#lastWaiter = waiter
+      if (this.#closed) this.#serve()
     })
   }
 
   /** Answers the reads that wait, as far as there is something to read. */
   #serve(): void {
-    for (let waiter = this.#firstWaiter; waiter !== undefined; waiter = this.#firstWaiter) {
-      if (this.#pulling) return
+    for (let waiter = this.#firstWaiter; waiter !== undefined && !this.#pulling; waiter = this.#firstWaiter) {
       try {
-        const value = waiter.batch ? this.#takeBatch() : this.#take()
-        if (value === NOTHING && !this.#closed) return
-        waiter.resolve(
-          (value === NOTHING ? { value: undefined, done: true } : { value, done: false }) as never,
-        )
+        const value = (waiter.batch ? this.#takeBatch() : this.#take()) as never
+        if (value !== NOTHING) waiter.resolve({ value, done: false })
+        else if (this.#closed) waiter.resolve({ value: undefined, done: true })
+        else return
       } catch (error) {
         waiter.reject(error)
       }
@@ -209,13 +225,12 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     while (this.#head < this.#slots.length) {
       const entry = this.#slots[this.#head]
       let value: unknown = entry
-      if (this.#slots.length - this.#head === this.#size || !(entry instanceof Forced)) {
-        this.#size--
-        this.#shift()
-      } else if (entry.run !== undefined) value = this.#pull(entry.run)
+      if (!(entry instanceof Entry)) this.#shift(1, 0)
+      else if (entry.run !== undefined) value = this.#pull(entry.run)
       else {
         value = entry.value
-        this.#shift()
+        this.#entries--
+        this.#shift(entry.bytes > 0 ? 1 : 0, entry.bytes)
       }
       if (value !== NOTHING) {
         this.handedOut(value as T)
@@ -227,46 +242,45 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   #takeBatch(): T[] | typeof NOTHING {
     const slots = this.#slots as T[]
-    if (this.#head === 0 && this.#size === slots.length && slots.length <= BATCH_LIMIT && !this.#closed) {
-      if (slots.length === 0) return NOTHING
+    const { length } = slots
+    if (this.#bare && this.#head === 0 && length <= BATCH_LIMIT) {
+      if (length === 0) return NOTHING
       this.#empty()
-      this.handedOut(slots[slots.length - 1] as T)
+      this.handedOut(slots[length - 1] as T)
       return slots
     }
     const batch: T[] = []
     try {
-      while (batch.length < BATCH_LIMIT) {
-        const value = this.#take()
-        if (value === NOTHING) break
+      for (let value = this.#take(); value !== NOTHING; value = this.#take()) {
         batch.push(value)
+        if (batch.length === BATCH_LIMIT) break
       }
     } catch (error) {
       if (batch.length === 0) throw error
       // What was read before a run failed is given first; its error is the next read's.
-      this.#slots.splice(this.#head, 0, new Forced(undefined, failing(error)))
-      this.#weights?.splice(this.#head, 0, 0)
+      this.#slots.splice(this.#head, 0, new Entry(undefined, 0, failing(error)))
+      this.#entries++
     }
-    return batch.length === 0 ? NOTHING : batch
+    return batch.length > 0 ? batch : NOTHING
   }
 
-  /** Lets go of the slot at the head. */
-  #shift(): void {
+  /** Lets go of the slot at the head, and of what it counted. */
+  #shift(live: number, bytes: number): void {
     const slots = this.#slots
-    if (this.#weights !== undefined) this.#bytes -= this.#weights[this.#head] as number
+    this.#size -= live
+    // Set at the end, and not subtracted: sums of fractions need not come back to 0.
+    this.#bytes = this.#size === 0 ? 0 : this.#bytes - bytes
     slots[this.#head++] = undefined
     if (this.#head === slots.length) this.#empty()
     else if (this.#head * 2 >= slots.length + SPARE_SLOTS) {
-      this.#slots = slots.slice(this.#head)
-      this.#weights = this.#weights?.slice(this.#head)
+      slots.splice(0, this.#head)
       this.#head = 0
     }
   }
 
-  /** Counters are set here, not subtracted: sums of fractions need not come back to 0. */
   #empty(): void {
     this.#slots = []
-    this.#weights = undefined
-    this.#head = this.#size = this.#bytes = 0
+    this.#head = this.#size = this.#bytes = this.#entries = 0
   }
 
   /**
@@ -282,16 +296,11 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       return over || this.#slots.length === 0 ? NOTHING : result.value
     } finally {
       this.#pulling = false
-      if (over && this.#slots.length > 0) this.#shift()
+      if (over && this.#slots.length > 0) {
+        this.#entries--
+        this.#shift(0, 0)
+      }
       if (this.#firstWaiter !== undefined) queueMicrotask(() => this.#serve())
-    }
-  }
-
-  #drop(): void {
-    const dropped = this.#slots
-    this.#empty()
-    for (const entry of dropped) {
-      if (entry instanceof Forced) closeRun(entry.run)
     }
   }
 }

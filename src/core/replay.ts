@@ -5,7 +5,7 @@
  */
 
 import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from './event.ts'
-import type { Chunk } from './log.ts'
+import type { Retained } from './log.ts'
 
 /** Who is asked of each event. */
 interface Filter {
@@ -18,22 +18,21 @@ export class Replay implements IterableIterator<Frame, undefined> {
   position: number
   /** `replay_complete` was read, or nothing more is to be. */
   done = false
-  #chunks: readonly Chunk[]
-  #at = 0
+  #retained: Retained | undefined
   #resync: StateResyncRequired | undefined
   readonly #head: number
-  readonly #filter: Filter
+  readonly #filter: Filter | undefined
   #replayedCount = 0
   #lastReplayedEventId = 0
 
   constructor(
-    chunks: readonly Chunk[],
+    retained: Retained,
     position: number,
     head: number,
     resync: StateResyncRequired | undefined,
-    filter: Filter,
+    filter: Filter | undefined,
   ) {
-    this.#chunks = chunks
+    this.#retained = retained
     this.position = position
     this.#head = head
     this.#resync = resync
@@ -50,7 +49,7 @@ export class Replay implements IterableIterator<Frame, undefined> {
     for (let event = this.#step(); event !== undefined; event = this.#step()) {
       // Moved on before the filter is asked: it is user code, and may look, or end the subscription.
       this.position = event.id
-      const passed = this.#filter.passes(event)
+      const passed = this.#filter === undefined || this.#filter.passes(event)
       if (this.done) break
       if (passed) {
         this.#replayedCount++
@@ -68,19 +67,12 @@ export class Replay implements IterableIterator<Frame, undefined> {
   }
 
   #step(): BusEvent | undefined {
-    const id = this.position + 1
-    for (; id <= this.#head; this.#at++) {
-      const chunk = this.#chunks[this.#at] as Chunk
-      const last = chunk[chunk.length - 1] as BusEvent
-      // A whole chunk at a time up to the cursor, however large the ring.
-      if (id <= last.id) return chunk[chunk.length - 1 - last.id + id]
-    }
-    return undefined
+    return this.position < this.#head ? this.#retained?.(this.position + 1) : undefined
   }
 
   #complete(): Frame {
     // Read to its end, it holds nothing: this frame may wait long to be asked for.
-    this.#chunks = []
+    this.#retained = undefined
     const replayedCount = this.#replayedCount
     const lastReplayedEventId = this.#lastReplayedEventId
     return controlFrame(

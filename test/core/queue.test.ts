@@ -139,6 +139,14 @@ describe('next', () => {
 })
 
 describe('nextBatch', () => {
+  it('gives a value whose bytes vanish in a sum as itself', async () => {
+    const queue = queueOf()
+    queue.push('a', 0.1)
+    queue.push('b', 5e-324)
+    expect(await queue.next()).toEqual({ value: 'a', done: false })
+    expect(await queue.nextBatch()).toEqual({ value: ['b'], done: false })
+  })
+
   it('gives all that is ready', async () => {
     const queue = queueOf()
     queue.forcePush('f')
