@@ -77,9 +77,10 @@ interface Read<F> {
  *   `state_resync_required{reason: 'gate_overflow'}` in its place: the same as a further resync.
  * - `onResync` that returns nothing or rejects leaves the gate shut. The rejection is thrown once: by `through`, which then
  *   ends its source, or by the next `push`, which takes its frame nevertheless and gives it with the push after it.
- * - `through` reads its source only as it is read itself. Once the source has ended it waits for an `onResync` that still
- *   runs, then ends. `return` and `throw` settle at once, also while a read is pending. The gate keeps its state: shut it
- *   stays shut, and what it was given comes through the next `through` or `push`.
+ * - `through` reads its source only as it is read itself. Once the source has ended, also by its own signal, it waits for
+ *   an `onResync` that still runs, then ends: abort what loads the state with the same signal. `return` and `throw` settle
+ *   at once, also while a read is pending. The gate keeps its state: shut it stays shut, and what it was given comes
+ *   through the next `through` or `push`.
  *
  * Throws `TypeError` or `RangeError` naming the option; `push`, `through` and `resynced` name their argument.
  */

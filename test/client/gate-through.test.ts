@@ -141,6 +141,16 @@ describe('through', () => {
 })
 
 describe('a source that ends', () => {
+  it('by its own signal ends the read that waits', async () => {
+    const controller = new AbortController()
+    const bus = new EventBus()
+    const stream = createResyncGate().through(bus.subscribe({ signal: controller.signal }))
+    const read = stream.next()
+    await flush()
+    controller.abort()
+    expect(await settled(read)).toEqual(DONE)
+  })
+
   it('while a load runs is waited upon: what the load releases comes, then the end', async () => {
     const { onResync, finish } = loads()
     const gate = createResyncGate({ onResync })
