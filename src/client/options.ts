@@ -45,9 +45,9 @@ export interface SseOptions {
    * Read once. A `Last-Event-ID` among them is where the stream starts unless `lastEventId` says otherwise, and is replaced
    * as the stream moves on. `Accept: text/event-stream` is added where there is no `Accept`.
    */
-  headers?: RequestInit['headers']
+  headers?: RequestInit['headers'] | undefined
   /** Sent anew with each connection; so no stream, which could be sent once only. */
-  body?: Exclude<RequestInit['body'], null>
+  body?: Exclude<RequestInit['body'], null | ReadableStream> | undefined
   credentials?: RequestCredentials | undefined
   /** Where to start: a cursor of an earlier stream. 1 to 256 characters of printable ASCII, or an integer ≥ 0. */
   lastEventId?: number | string | undefined

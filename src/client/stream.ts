@@ -6,7 +6,7 @@
  */
 
 import { asyncDispose } from '../internal/dispose.ts'
-import { afterAwaited } from '../internal/timer.ts'
+import { after } from '../internal/timer.ts'
 import { backoff } from './backoff.ts'
 import { createBlockReader, type OnBlock } from './blocks.ts'
 import { answerOf, ignore, refusalOf } from './connection.ts'
@@ -117,7 +117,7 @@ export function createStream<T>(
     const { signal } = controller
     cut = () => controller.abort()
     const limit = (name: 'connectTimeoutMs' | 'idleTimeoutMs') =>
-      afterAwaited(checked[name], () => controller.abort(new Error(`nothing came within ${name}`)))
+      after(checked[name], () => controller.abort(new Error(`nothing came within ${name}`)), 'awaited')
     let stopTimer = limit('connectTimeoutMs')
     try {
       const { cursor } = box
@@ -196,7 +196,7 @@ export function createStream<T>(
       tell(() => onRetry?.({ attempt: failures, delayMs, error }))
       if (over()) return
       await new Promise<void>((resolve) => {
-        const stopTimer = afterAwaited(delayMs, resolve)
+        const stopTimer = after(delayMs, resolve, 'awaited')
         cut = () => {
           stopTimer()
           resolve()

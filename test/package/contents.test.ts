@@ -4,7 +4,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { describe, expect, test } from 'vitest'
-import { entriesOf, usePackedProject } from './support/project.ts'
+import { entriesOf, ROOT, usePackedProject } from './support/project.ts'
 
 const project = usePackedProject()
 
@@ -43,6 +43,20 @@ describe('the tarball', () => {
       const text = await readFile(join(project().packageDirectory, path), 'utf8')
       expect.soft(text, path).not.toMatch(/_optionalChain|_nullishCoalesce|_interopRequire/)
     }
+  })
+
+  test('holds the notice of the parser beside its code, and nothing of its types', async () => {
+    const notice = await readFile(join(ROOT, 'node_modules/eventsource-parser/LICENSE'), 'utf8')
+    const words = (text: string) => text.replace(/[\s*]+/g, ' ').trim()
+    for (const { path } of project().files.filter((file) => file.path.startsWith('dist/'))) {
+      const text = await readFile(join(project().packageDirectory, path), 'utf8')
+      if (/\.d\.c?ts$/.test(path))
+        expect.soft(text, path).not.toMatch(/eventsource-parser|EventSourceParser|ParseError/)
+      else if (text.includes('skippingLine')) expect.soft(words(text), path).toContain(words(notice))
+      else expect.soft(text, path).not.toContain('eventsource-parser')
+    }
+    const client = await readFile(join(project().packageDirectory, 'dist/client.js'), 'utf8')
+    expect(client).toContain('skippingLine')
   })
 
   test('names nothing of the machine that built it', async () => {

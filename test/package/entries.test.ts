@@ -27,6 +27,7 @@ const SURFACE: Record<string, string[]> = {
   '/last-event-id': ['formatCursor', 'parseCursor', 'parseLastEventId'],
   '/web': ['sseResponse', 'sseTransport'],
   '/node': ['serveSse', 'sseTransport', 'toNodeHandler'],
+  '/client': ['SseHttpError', 'connectBus', 'connectSse', 'createResyncGate'],
 }
 
 describe('every entry', () => {
