@@ -60,6 +60,11 @@ export interface Subscription<F = Frame> extends AsyncIterableIterator<F, undefi
   readonly evicted: boolean
   /** For adapters: the next frame without waiting, or undefined. What an adapter leaves stays counted. */
   tryNext(): F | undefined
+  /**
+   * For adapters: `next()` without a promise. Calls back within the publish that brings the frame, so what it runs must be
+   * short and must not throw.
+   */
+  receive(resolve: (result: IteratorResult<F, undefined>) => void, reject: (error: unknown) => void): void
   /** For adapters: the JSON kept with a frame of this subscription, whichever bundle the bus came from. */
   keptOf(frame: F): Kept
   /** For adapters: calls back as the bus closes, also when this subscription ended before; returns the way to stop that. */

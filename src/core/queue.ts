@@ -123,6 +123,11 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     return this.#wait(true) as Promise<Result<T[]>>
   }
 
+  /** Like `next()` without a promise: calls back within the push that brings the value, or at once where one is ready. */
+  receive(resolve: (result: Result<T>) => void, reject: (error: unknown) => void): void {
+    this.#join({ batch: false, resolve, reject, next: undefined })
+  }
+
   /** Ends the queue: drops what is queued, ends every read that waits, and settles at once. */
   async return(value?: unknown): Promise<Result<T>> {
     this.close({ drain: false })
@@ -196,13 +201,14 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   #wait(batch: boolean): Promise<Result<unknown>> {
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = { batch, resolve, reject, next: undefined }
-      if (this.#firstWaiter === undefined) this.#firstWaiter = waiter
-      else (this.#lastWaiter as Waiter).next = waiter
-      this.#lastWaiter = waiter
-      if (this.#closed) this.#serve()
-    })
+    return new Promise((resolve, reject) => this.#join({ batch, resolve, reject, next: undefined }))
+  }
+
+  #join(waiter: Waiter): void {
+    if (this.#firstWaiter === undefined) this.#firstWaiter = waiter
+    else (this.#lastWaiter as Waiter).next = waiter
+    this.#lastWaiter = waiter
+    this.#serve()
   }
 
   /** Answers the reads that wait, as far as there is something to read. */

@@ -8,6 +8,7 @@
 
 import type { BusEvent, BusLike, Frame, SubscribeOptions } from '../index.ts'
 import { createPump, type EndReason, type Pump } from '../internal/pump.ts'
+import { soon } from '../internal/soon.ts'
 import { after } from '../internal/timer.ts'
 import type { Cursor } from '../last-event-id/index.ts'
 import { type Bytes, type Encoded, encoderOf, resyncFrame } from './encoder.ts'
@@ -53,6 +54,8 @@ export function streamOf(
   let lastId: number | undefined
   /** What it was before any frame. */
   let primed: number | undefined
+  /** The frame that was waited for. */
+  let arrived: Frame | undefined
   /** The next frame, ready and not taken yet. */
   let next: Encoded | null = null
 
@@ -116,7 +119,9 @@ export function streamOf(
   }
 
   const take = (): Uint8Array | EndReason | undefined => {
-    const chunks: Uint8Array[] = []
+    // Most often there is one, and no list of them is made.
+    let first: Uint8Array | undefined
+    let chunks: Uint8Array[] | undefined
     let size = 0
     for (let one = ready(); one && (size === 0 || size + one.bytes.length <= CHUNK_BYTES); one = ready()) {
       next = null
@@ -125,20 +130,29 @@ export function streamOf(
         if (subscription.evicted) continue
         replaying = false
       }
-      chunks.push(one.bytes)
+      if (first === undefined) first = one.bytes
+      else if (chunks === undefined) chunks = [first, one.bytes]
+      else chunks.push(one.bytes)
       size += one.bytes.length
       frames++
       lastId = one.cursor ?? lastId
     }
-    if (chunks.length > 0) return chunks.length > 1 ? bytes.join(chunks, size) : chunks[0]
+    if (first) return chunks ? bytes.join(chunks, size) : first
     if (refused) return signal.reason === LIMIT ? 'limit' : 'aborted'
     if (subscription.closed) return subscription.evicted ? 'evicted' : bus.closed ? 'closed' : 'ended'
-    subscription.next().then(handed, failed)
+    subscription.receive(handed, failed)
     return undefined
   }
 
+  /** Within a publish, which is not to wait for formats and sockets. */
   const handed = ({ value }: IteratorResult<Frame, undefined>) => {
-    if (value) next = encode(value)
+    arrived = value
+    soon(wake)
+  }
+
+  const wake = () => {
+    if (arrived) next = encode(arrived)
+    arrived = undefined
     pump.wake()
   }
 

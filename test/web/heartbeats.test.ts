@@ -131,6 +131,7 @@ function gated(inner: Subscription<Frame>) {
   }
   const gate: Partial<Subscription<Frame>> = {
     next,
+    receive: (resolve, reject) => void next().then(resolve, reject),
     tryNext: () => {
       if (free === 0) return undefined
       free--
