@@ -1,7 +1,11 @@
 using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
-  services = [(name = "main", worker = .worker)],
+  services = [
+    (name = "main", worker = .worker),
+    # Where the client finds its server.
+    (name = "internet", network = (allow = ["private", "local"])),
+  ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 

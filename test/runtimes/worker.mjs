@@ -4,9 +4,11 @@
  */
 
 import * as root from 'resumable-bus'
+import * as client from 'resumable-bus/client'
 import * as lastEventId from 'resumable-bus/last-event-id'
 import * as sse from 'resumable-bus/sse'
 import * as web from 'resumable-bus/web'
+import { clientScenario } from './client-scenario.mjs'
 import { busOfFive, scenario } from './scenario.mjs'
 
 export class Room {
@@ -35,8 +37,12 @@ export class Room {
 
 export default {
   async fetch(request, env) {
-    if (new URL(request.url).pathname === '/scenario') {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/scenario') {
       return Response.json(await scenario({ root, sse, lastEventId, web }))
+    }
+    if (pathname === '/client') {
+      return Response.json(await clientScenario(client, searchParams.get('origin'), 'worker'))
     }
     return env.ROOM.get(env.ROOM.idFromName('room')).fetch(request)
   },
