@@ -1,9 +1,7 @@
-import type { AnyEvents, BusEvent, ControlFrame, EventMap, Frame } from '../core/event.ts'
+import type { AnyEvents, ControlFrame, EventMap, Frame } from '../core/event.ts'
 import type { SseOptions } from './options.ts'
-import { createStream, isLast, type SseStream } from './stream.ts'
-
-/** Sixteen digits: longer ones are no number that can be compared, and no bus counts so far. */
-const CURSOR = /^(?:([\w-]{1,64}):)?(\d{1,16})$/
+import { createPlace } from './place.ts'
+import { createStream, type Ending, isLast, type SseStream } from './stream.ts'
 
 /**
  * Reads the frames of a bus from `sseResponse` or `serveSse`: every event exactly once and in order, or a frame that says
@@ -34,53 +32,23 @@ export function connectBus<Events extends EventMap<Events> = AnyEvents>(
   options: SseOptions = {},
 ): SseStream<Frame<Events>> {
   const stream = createStream<Frame>(url, options, (outlet) => {
-    const start = CURSOR.exec(outlet.cursor ?? '')
-    /** The bus's, once something named it. Ids without one belong to it. */
-    let epoch = start?.[1]
-    let last = start ? Number(start[2]) : -1
-    /** The server writes its ids without an epoch, and may read no other cursors. */
-    let bare = false
+    const place = createPlace(outlet.cursor)
 
     /** Moves the cursor; false for a duplicate. */
     const moved = (id: string, isEvent: boolean) => {
-      const match = CURSOR.exec(id)
-      if (match) {
-        const number = Number(match[2])
-        const named = match[1] ?? epoch
-        if (named === epoch && number <= last) return false
-        if (named !== epoch && epoch !== undefined) {
-          const earliestAvailableId = isEvent ? number : number + 1
-          outlet.cursor = `${named}:${earliestAvailableId - 1}`
-          outlet.put({
-            v: 1,
-            type: 'state_resync_required',
-            data: {
-              reason: 'epoch_reset',
-              ...(last >= 0 && { lastDeliveredId: last }),
-              earliestAvailableId,
-              epoch: named as string,
-              detail: 'epoch_mismatch',
-            },
-          })
-        }
-        epoch = named
-        last = number
-        bare = match[1] === undefined
+      const { last } = place
+      const found = place.goTo(id)
+      if (found === 'old') return false
+      if (found === 'another epoch') {
+        const earliestAvailableId = isEvent ? place.last : place.last + 1
+        const epoch = place.epoch as string
+        outlet.cursor = `${epoch}:${earliestAvailableId - 1}`
+        const lost = { earliestAvailableId, epoch, detail: 'epoch_mismatch' }
+        const data = { reason: 'epoch_reset', ...(last >= 0 && { lastDeliveredId: last }), ...lost } as const
+        outlet.put({ v: 1, type: 'state_resync_required', data })
       }
       outlet.cursor = id || undefined
       return true
-    }
-
-    const control = ({ type, data }: ControlFrame) => {
-      if (type !== 'state_resync_required') return
-      const cursor = `${data?.epoch}:${data?.earliestAvailableId - 1}`
-      const match = CURSOR.exec(cursor)
-      if (!match || typeof data.epoch !== 'string') return
-      epoch = data.epoch
-      last = -1
-      if (data.reason === 'invalid_cursor') return
-      last = Number(match[2])
-      outlet.cursor = bare ? `${last}` : cursor
     }
 
     return (id, event, data) => {
@@ -98,9 +66,11 @@ export function connectBus<Events extends EventMap<Events> = AnyEvents>(
         }
         return
       }
-      if (!named) control(frame as ControlFrame)
+      if (named) return outlet.put(frame)
+      const { type, data: said } = frame as ControlFrame
+      if (type === 'state_resync_required') outlet.cursor = place.resync(said) ?? outlet.cursor
       outlet.put(frame)
-      if (!named && isLast(frame.type)) outlet.last(frame.type, (frame as BusEvent).data ?? {})
+      if (isLast(type)) outlet.last(type, (said ?? {}) as Ending)
     }
   })
   return stream as unknown as SseStream<Frame<Events>>

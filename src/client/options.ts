@@ -31,7 +31,7 @@ export interface SseRetry {
   readonly delayMs: number
   /**
    * An {@link SseHttpError} for a refusal, the server's own words (with their `code`) for a `stream_error`, what `fetch`
-   * or the body failed with for the rest. Undefined where the server ended the stream in peace.
+   * or the body failed with for the rest. Undefined where the body ended, as some hosts' bodies do when they are torn.
    */
   readonly error: unknown
 }

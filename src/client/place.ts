@@ -1,0 +1,72 @@
+/** Where a reader stands among the events of a bus, told by the ids that the server writes. */
+
+/** Sixteen digits: longer ones are no number that can be compared, and no bus counts so far. */
+const CURSOR = /^(?:([\w-]{1,64}):)?(\d{1,16})$/
+
+export interface Place {
+  /** The bus's, once something named it. Ids without one belong to it. */
+  epoch: string | undefined
+  /** The last event's; −1 where that is not known. */
+  last: number
+  /** Goes to where an id says. An old one says nothing. */
+  goTo(id: string): 'new' | 'old' | 'another epoch'
+  /** Goes to where a resync frame says; the cursor to send, where that moves it. */
+  resync(data: ResyncData | null | undefined): string | undefined
+}
+
+/** What was sent as such, and may be anything. */
+interface ResyncData {
+  readonly reason?: unknown
+  readonly epoch?: unknown
+  readonly earliestAvailableId?: unknown
+}
+
+export function createPlace(cursor: string | undefined): Place {
+  const start = CURSOR.exec(cursor ?? '')
+  /** What the server writes before its numbers; until it has written one, what it is thought to. */
+  let prefix = `${start?.[1] ?? ''}:`
+
+  /** The common case by a loop: the pattern would take a quarter of a frame's time. */
+  const isNext = (id: string) => {
+    let number = 0
+    for (let at = prefix.length; at < id.length; at++) {
+      const digit = id.charCodeAt(at) - 48
+      if (digit < 0 || digit > 9) return false
+      number = number * 10 + digit
+    }
+    return number === place.last + 1 && id.startsWith(prefix)
+  }
+
+  const place: Place = {
+    epoch: start?.[1],
+    last: start ? Number(start[2]) : -1,
+    goTo(id) {
+      if (isNext(id)) {
+        place.last++
+        return 'new'
+      }
+      const match = CURSOR.exec(id)
+      if (!match) return 'new'
+      const number = Number(match[2])
+      const before = place.epoch
+      const epoch = match[1] ?? before
+      if (epoch === before && number <= place.last) return 'old'
+      place.epoch = epoch
+      place.last = number
+      prefix = match[1] === undefined ? '' : `${epoch}:`
+      return epoch === before || before === undefined ? 'new' : 'another epoch'
+    },
+    resync(data) {
+      const { epoch, earliestAvailableId, reason } = data ?? {}
+      const match =
+        typeof epoch === 'string' && CURSOR.exec(`${epoch}:${(earliestAvailableId as number) - 1}`)
+      if (!match) return undefined
+      place.epoch = epoch
+      place.last = reason === 'invalid_cursor' ? -1 : Number(match[2])
+      // A server that writes bare ids may read no other cursors.
+      if (prefix) prefix = `${epoch}:`
+      return place.last < 0 ? undefined : prefix + place.last
+    },
+  }
+  return place
+}
