@@ -105,13 +105,23 @@ export const contests = {
       'limit, as bytes': { module: '../limits/template-literal.mjs', bytes: true },
     },
   },
+  client: {
+    fixture: 'client',
+    samples: 6,
+    processes: 2,
+    warm: 2,
+    contenders: {
+      ours: { module: '../library/client.mjs' },
+      limit: { module: '../limits/parser.mjs' },
+    },
+  },
   sizes: {
     fixture: 'sizes',
     samples: 1,
     processes: 1,
     warm: 0,
     contenders: Object.fromEntries(
-      ['index', 'sse', 'last-event-id', 'web', 'node'].map((entry) => [entry, { entry }]),
+      ['index', 'sse', 'last-event-id', 'web', 'node', 'client'].map((entry) => [entry, { entry }]),
     ),
   },
 }

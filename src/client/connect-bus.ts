@@ -53,7 +53,11 @@ export function connectBus<Events extends EventMap<Events> = AnyEvents>(
 
     return (id, event, data) => {
       const named = id !== undefined
-      if (named && (!moved(id, !!data) || !data)) return
+      if (named) {
+        if (place.goToNext(id)) outlet.cursor = id
+        else if (!moved(id, !!data)) return
+        if (!data) return
+      }
       let frame: Frame
       try {
         frame = JSON.parse(data)

@@ -38,8 +38,9 @@ export function createOutbox<T>(cursor: RawCursor): Outbox<T> {
     put(value) {
       cursors[ready.push(value)] = box.cursor
     },
-    async next() {
-      if (taken < ready.length) return { done: false, value: ready[taken++] as T }
+    // Not `async`: that costs a tenth of what it takes to read an event.
+    next() {
+      if (taken < ready.length) return Promise.resolve({ done: false, value: ready[taken++] as T })
       if (!over) {
         return new Promise((resolve) => {
           waiting.push(resolve)
@@ -48,8 +49,7 @@ export function createOutbox<T>(cursor: RawCursor): Outbox<T> {
       }
       const error = failed
       failed = undefined
-      if (error) throw error
-      return { done: true, value: undefined }
+      return error ? Promise.reject(error) : Promise.resolve({ done: true, value: undefined })
     },
     async demand() {
       if (waiting.length === 0 && !over) {

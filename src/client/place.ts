@@ -8,6 +8,8 @@ export interface Place {
   epoch: string | undefined
   /** The last event's; −1 where that is not known. */
   last: number
+  /** Goes to the next event in line where that is what an id says: the common case, without the cost of `goTo`. */
+  goToNext(id: string): boolean
   /** Goes to where an id says. An old one says nothing. */
   goTo(id: string): 'new' | 'old' | 'another epoch'
   /** Goes to where a resync frame says; the cursor to send, where that moves it. */
@@ -26,25 +28,22 @@ export function createPlace(cursor: string | undefined): Place {
   /** What the server writes before its numbers; until it has written one, what it is thought to. */
   let prefix = `${start?.[1] ?? ''}:`
 
-  /** The common case by a loop: the pattern would take a quarter of a frame's time. */
-  const isNext = (id: string) => {
-    let number = 0
-    for (let at = prefix.length; at < id.length; at++) {
-      const digit = id.charCodeAt(at) - 48
-      if (digit < 0 || digit > 9) return false
-      number = number * 10 + digit
-    }
-    return number === place.last + 1 && id.startsWith(prefix)
-  }
-
   const place: Place = {
     epoch: start?.[1],
     last: start ? Number(start[2]) : -1,
-    goTo(id) {
-      if (isNext(id)) {
-        place.last++
-        return 'new'
+    goToNext(id) {
+      let number = 0
+      for (let at = prefix.length; at < id.length; at++) {
+        const digit = id.charCodeAt(at) - 48
+        if (digit < 0 || digit > 9) return false
+        number = number * 10 + digit
       }
+      // The slice takes half the time of `startsWith`.
+      if (number !== place.last + 1 || id.slice(0, prefix.length) !== prefix) return false
+      place.last = number
+      return true
+    },
+    goTo(id) {
       const match = CURSOR.exec(id)
       if (!match) return 'new'
       const number = Number(match[2])
