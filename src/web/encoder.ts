@@ -20,7 +20,7 @@ export interface Encoded {
 /** How a runtime makes bytes. */
 export interface Bytes {
   encode(text: string): Uint8Array
-  join(chunks: Uint8Array[], size: number): Uint8Array
+  join(chunks: readonly Uint8Array[], size: number): Uint8Array
 }
 
 export interface Encoder {

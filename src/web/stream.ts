@@ -12,6 +12,7 @@ import { soon } from '../internal/soon.ts'
 import { after } from '../internal/timer.ts'
 import type { Cursor } from '../last-event-id/index.ts'
 import { type Bytes, type Encoded, encoderOf, resyncFrame } from './encoder.ts'
+import { joined } from './join.ts'
 import { type CheckedOptions, HEARTBEAT, type SseStreamOptions } from './options.ts'
 
 const CHUNK_BYTES = 65_536
@@ -137,7 +138,7 @@ export function streamOf(
       frames++
       lastId = one.cursor ?? lastId
     }
-    if (first) return chunks ? bytes.join(chunks, size) : first
+    if (first) return chunks ? joined(bytes, chunks, size) : first
     if (refused) return signal.reason === LIMIT ? 'limit' : 'aborted'
     if (subscription.closed) return subscription.evicted ? 'evicted' : bus.closed ? 'closed' : 'ended'
     subscription.receive(handed, failed)
