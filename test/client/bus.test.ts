@@ -113,6 +113,20 @@ describe('duplicates', () => {
     stream.close()
   })
 
+  test.each([1, 10, 11, 12, 13, 24, 64])(
+    'are told by an epoch of %d characters, from any other',
+    async (length) => {
+      const epoch = 'e'.repeat(length)
+      for (const at of [0, length >> 1, length - 1]) {
+        const other = `${epoch.slice(0, at)}o${epoch.slice(at + 1)}`
+        const { shown, stream } = reading({ lastEventId: `${epoch}:7` })
+        const text = eventText(8, epoch) + eventText(9, epoch) + eventText(9, epoch) + eventText(10, other)
+        expect(await shown(text)).toEqual([8, 9, madeResync(9, 10, other), 10])
+        stream.close()
+      }
+    },
+  )
+
   test('are compared as numbers', async () => {
     const { shown, stream } = reading()
     expect(await shown(eventText(9) + eventText(10) + eventText(9) + eventText(100))).toEqual([9, 10, 100])
