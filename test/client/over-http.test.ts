@@ -241,6 +241,33 @@ describe('every way to leave', () => {
   })
 })
 
+test('what is waited for keeps the process alive: the head, the next byte, the next try', async () => {
+  const server = await serve(async (_, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    await new Promise<void>((resolve) => res.once('close', resolve))
+  })
+  const refs: number[] = []
+  const wrapped: SseOptions['fetch'] = (url, init) => {
+    refs.push(activeTimers())
+    return fetch(url, init)
+  }
+  const timers = activeTimers()
+  const lost = new Promise<void>((resolve) => {
+    const stream = connectSse(server.url(), {
+      fetch: wrapped,
+      idleTimeoutMs: 20,
+      retryMs: 60_000,
+      maxRetryMs: Infinity,
+      onRetry: () => resolve(),
+    })
+    onTestFinished(() => stream.close())
+    void stream.next()
+  })
+  await lost
+  await settle()
+  expect([(refs[0] as number) > timers, activeTimers() > timers]).toEqual([true, true])
+})
+
 describe('a server that is in trouble', () => {
   test('is tried again until it listens', async () => {
     const reserved = createServer()
