@@ -32,8 +32,8 @@ const LIMITS = [
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
   { entry: '/web', limit: 4096, today: 5070 },
-  // 1812 bytes of it are the parser's.
-  { entry: '/client', limit: 4096, today: 6650 },
+  // 1812 bytes of it are the parser's, about 1200 the gate's.
+  { entry: '/client', limit: 4096, today: 7020 },
 ]
 
 test.each(LIMITS)('resumable-bus$entry is no larger than $limit bytes, or than it was', async (size) => {
