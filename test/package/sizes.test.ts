@@ -28,10 +28,10 @@ async function bundledSize(entry: string): Promise<number> {
  * `npm run bench` prints the first one as missed until it is reached.
  */
 const LIMITS = [
-  { entry: '', limit: 4096, today: 5070 },
+  { entry: '', limit: 4096, today: 5300 },
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
-  { entry: '/web', limit: 4096, today: 5070 },
+  { entry: '/web', limit: 4096, today: 5300 },
   // 1812 bytes of it are the parser's, about 1200 the gate's.
   { entry: '/client', limit: 4096, today: 7020 },
 ]
