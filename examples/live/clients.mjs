@@ -1,7 +1,10 @@
 /**
- * The pages that watch, and what their buttons do to them: cut, hold back, turn away. A page names itself in the
- * query, so that its reconnects are known to be the same client.
+ * The pages that watch, and what their buttons do to them: cut, hold back, turn away. A page names itself and which of
+ * its readers asks in the query, so that a reconnect is known to be the same client.
  */
+
+/** What a page reads with; the first is meant where a client does not say. */
+export const READERS = ['eventsource', 'connectbus']
 
 /** After an eviction a page that does not read is let read again, to find out what happened to it. */
 const READ_AFTER_EVICTION_MS = 2000
@@ -9,34 +12,45 @@ const FORGET_AFTER_MS = 60_000
 
 export class Clients {
   #clients = new Map()
-  #named = 0
+  /** page → its number. */
+  #pages = new Map()
+  #numbered = 0
 
-  /** The client of this name, made at its first request. */
-  of(id) {
-    let client = this.#clients.get(id)
+  /** The client that is this reader of this page, made at its first request. */
+  of(page, reader) {
+    const key = `${page}/${reader}`
+    let client = this.#clients.get(key)
     if (client === undefined) {
-      this.#named += 1
+      if (!this.#pages.has(page)) this.#pages.set(page, ++this.#numbered)
       client = {
-        id,
-        name: `page ${this.#named}`,
+        key,
+        page,
+        reader,
         away: false,
         held: false,
         socket: undefined,
+        response: undefined,
         subscription: undefined,
       }
-      this.#clients.set(id, client)
+      this.#clients.set(key, client)
     }
     return client
   }
 
-  get(id) {
-    return this.#clients.get(id)
+  #forget({ key, page }) {
+    this.#clients.delete(key)
+    if (this.ofPage(page).length === 0) this.#pages.delete(page)
+  }
+
+  ofPage(page) {
+    return [...this.#clients.values()].filter((client) => client.page === page)
   }
 
   /** A connection of this client begins; all that was done to the one before is over. */
-  connected(client, socket) {
+  connected(client, socket, response) {
     clearTimeout(client.forget)
     client.socket = socket
+    client.response = response
     client.held = false
     client.evicted = false
     client.subscription = undefined
@@ -45,7 +59,7 @@ export class Clients {
       client.socket = undefined
       client.subscription = undefined
       client.held = false
-      client.forget = setTimeout(() => this.#clients.delete(client.id), FORGET_AFTER_MS).unref()
+      client.forget = setTimeout(() => this.#forget(client), FORGET_AFTER_MS).unref()
     })
   }
 
@@ -84,6 +98,11 @@ export class Clients {
     client.socket.cork()
   }
 
+  /** Whole blocks, so that they fit between those of the stream. */
+  write(client, blocks) {
+    if (client.socket !== undefined && !client.response.writableEnded) client.response.write(blocks)
+  }
+
   release(client) {
     if (!client.held) return
     client.held = false
@@ -117,12 +136,20 @@ export class Clients {
     }
   }
 
+  /** Which readers of a page are turned away. */
+  away(page) {
+    return this.ofPage(page)
+      .filter((client) => client.away)
+      .map((client) => client.reader)
+  }
+
   /** One line of the chart per connected client. */
-  describe(you) {
+  describe(page) {
     const connected = [...this.#clients.values()].filter((client) => client.subscription !== undefined)
     return connected.map((client) => ({
-      name: client.name,
-      you: client.id === you,
+      page: this.#pages.get(client.page),
+      reader: client.reader,
+      you: client.page === page,
       queued: client.subscription.queued,
       evicted: client.evicted,
       held: client.held,

@@ -1,11 +1,11 @@
-/** The demo's server: one bus, one page, and a door for each of the page's buttons. Loopback only. */
-import { readdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+/** The demo's server: one bus, its state, one page, and a door for each of the page's buttons. Loopback only. */
 import { createServer } from 'node:http'
-import { extname } from 'node:path'
 import { EventBus } from 'resumable-bus'
 import { serveSse } from 'resumable-bus/node'
-import { Clients } from './clients.mjs'
+import { formatSseFrame } from 'resumable-bus/sse'
+import { Clients, READERS } from './clients.mjs'
+import { readPageFile } from './files.mjs'
+import { Snapshots } from './snapshots.mjs'
 import { openSource } from './source.mjs'
 
 const HOST = '127.0.0.1'
@@ -21,14 +21,9 @@ const RETRY_MS = 1500
 const STALL_TIMEOUT_MS = 120_000
 /** Bytes a socket takes before `write` says false. Small, so that a held page soon costs its queue and not the socket. */
 const SOCKET_BUFFER = 1024
+/** How many events "Send again" repeats. */
+const REPEATED = 5
 
-const TYPES = {
-  '.html': 'text/html; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-}
-const PAGE = new URL('./public/', import.meta.url)
-const PAGE_FILES = new Set(readdirSync(PAGE))
 const PAGE_HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
@@ -54,19 +49,41 @@ export async function startDemo({ port, linesPerSecond }) {
       },
     })
   let bus = openBus()
-  const source = openSource((event) => bus.publish(event), { linesPerSecond })
-
-  const buttons = {
-    '/cut': (client) => clients.cut(client),
-    '/hold': (client) => clients.hold(client),
-    '/release': (client) => clients.release(client),
-    '/leave': (client) => clients.turnAway(client),
-    '/return': (client) => clients.letBack(client),
-    '/restart': () => {
-      const old = bus
-      bus = openBus()
-      old.close({ drain: false })
+  const snapshots = new Snapshots()
+  let newest = []
+  const source = openSource(
+    (input) => {
+      const event = bus.publish(input)
+      if (event === undefined) return // closed
+      snapshots.add(event)
+      newest = [...newest.slice(1 - REPEATED), event]
     },
+    { linesPerSecond },
+  )
+
+  function restart() {
+    const old = bus
+    bus = openBus()
+    newest = []
+    old.close({ drain: false })
+  }
+
+  /** What a server that keeps no books would do after a reconnect: events that the client has go out once more. */
+  function repeat(client) {
+    const { epoch } = bus
+    clients.write(client, newest.map((event) => formatSseFrame(event, { epoch, event: false })).join(''))
+  }
+
+  /** A press acts on every reader of the page. */
+  const onEach = (act) => (readers) => readers.forEach(act)
+  const buttons = {
+    '/cut': onEach((client) => clients.cut(client)),
+    '/hold': onEach((client) => clients.hold(client)),
+    '/release': onEach((client) => clients.release(client)),
+    '/leave': onEach((client) => clients.turnAway(client)),
+    '/return': onEach((client) => clients.letBack(client)),
+    '/repeat': onEach(repeat),
+    '/restart': restart,
   }
 
   function stream(client, req, res) {
@@ -74,7 +91,7 @@ export async function startDemo({ port, linesPerSecond }) {
       req.socket.resetAndDestroy()
       return
     }
-    clients.connected(client, req.socket)
+    clients.connected(client, req.socket, res)
     // Any type may come, so events go out without an `event:` line and reach the page's `onmessage`.
     serveSse(clients.watch(bus, client), req, res, {
       event: false,
@@ -84,7 +101,7 @@ export async function startDemo({ port, linesPerSecond }) {
     })
   }
 
-  function stats(name) {
+  function stats(page) {
     const { evicted, warned, resyncs, ringEvents } = bus.stats()
     return {
       source: source.describe(),
@@ -98,33 +115,39 @@ export async function startDemo({ port, linesPerSecond }) {
         evicted,
         warned,
         resyncs,
+        /** Events of this bus and those before it. */
+        total: snapshots.total,
       },
-      away: clients.get(name)?.away ?? false,
-      subscribers: clients.describe(name),
+      away: clients.away(page),
+      subscribers: clients.describe(page),
     }
   }
 
   async function answer(req, res) {
     if (!isLocal(req)) return plain(res, 403, 'This demo answers to its own address only.')
     const [path, query = ''] = req.url.split('?', 2)
-    const name = new URLSearchParams(query).get('client') ?? ''
+    const asked = new URLSearchParams(query)
+    const page = asked.get('client') ?? ''
 
     if (Object.hasOwn(buttons, path)) {
       if (req.method !== 'POST') return plain(res, 405, 'POST', { Allow: 'POST' })
-      const client = clients.get(name)
-      if (client === undefined) return plain(res, 404, 'No such page is connected.')
-      buttons[path](client)
+      const readers = clients.ofPage(page)
+      if (readers.length === 0) return plain(res, 404, 'No such page is connected.')
+      buttons[path](readers)
       return plain(res, 204)
     }
     if (req.method !== 'GET' && req.method !== 'HEAD') return plain(res, 405, 'GET', { Allow: 'GET, HEAD' })
     if (path === '/events') {
-      if (!/^[a-z0-9]{1,32}$/.test(name)) return plain(res, 400, 'client: 1 to 32 of a-z and 0-9')
-      return stream(clients.of(name), req, res)
+      const reader = asked.get('reader') ?? READERS[0]
+      if (!/^[a-z0-9]{1,32}$/.test(page)) return plain(res, 400, 'client: 1 to 32 of a-z and 0-9')
+      if (!READERS.includes(reader)) return plain(res, 400, `reader: ${READERS.join(' or ')}`)
+      return stream(clients.of(page, reader), req, res)
     }
-    if (path === '/stats') {
-      return plain(res, 200, JSON.stringify(stats(name)), { 'Content-Type': 'application/json' })
-    }
-    return pageFile(res, path === '/' ? 'index.html' : path.slice(1))
+    if (path === '/snapshot') return json(res, await snapshots.take(() => bus))
+    if (path === '/stats') return json(res, JSON.stringify(stats(page)))
+    const file = await readPageFile(path)
+    if (file === undefined) return plain(res, 404, 'Not here.')
+    return plain(res, 200, file.body, { 'Content-Type': file.type })
   }
 
   const server = createServer({ highWaterMark: SOCKET_BUFFER }, (req, res) => {
@@ -162,11 +185,7 @@ function plain(res, status, body = '', headers = {}) {
   res.end(body)
 }
 
-async function pageFile(res, name) {
-  if (!PAGE_FILES.has(name)) return plain(res, 404, 'Not here.')
-  const body = await readFile(new URL(name, PAGE))
-  return plain(res, 200, body, { 'Content-Type': TYPES[extname(name)] })
-}
+const json = (res, text) => plain(res, 200, text, { 'Content-Type': 'application/json' })
 
 async function listen(server, port) {
   const last = port === undefined ? DEFAULT_PORT + 100 : port

@@ -34,7 +34,7 @@ const installIsDue = () =>
   changedAt('node_modules/.package-lock.json') < changedAt('package-lock.json')
 
 const buildIsDue = () => {
-  const built = Math.min(changedAt('dist/index.js'), changedAt('dist/node.js'))
+  const built = Math.min(...['index', 'node', 'client'].map((name) => changedAt(`dist/${name}.js`)))
   return built < Math.max(newestIn('src'), changedAt('tsup.config.ts'), changedAt('tsconfig.json'))
 }
 

@@ -2,7 +2,8 @@
 const WINDOW_MS = 60_000
 const HEIGHT = 172
 const PAD = { top: 18, right: 26, bottom: 20, left: 2 }
-const COLOURS = 6
+/** The others are this page's own. */
+const COLOURS_OF_OTHERS = [1, 3, 4, 5]
 const SVG = 'http://www.w3.org/2000/svg'
 
 function shape(name, attributes, text) {
@@ -12,7 +13,7 @@ function shape(name, attributes, text) {
   return made
 }
 
-/** `{ sample(subscribers, maxQueued) }`; each call adds one point in time and draws. */
+/** `{ sample(subscribers, maxQueued) }`; each call adds one point in time and draws. A subscriber may bring its colour. */
 export function createChart(svg) {
   /** name → `{ colour, points: [{ at, round, queued, evicted }] }`, oldest first. */
   const lines = new Map()
@@ -22,10 +23,11 @@ export function createChart(svg) {
   function sample(subscribers, maxQueued) {
     const now = performance.now()
     round += 1
-    for (const { name, you, queued, evicted } of subscribers) {
+    for (const { name, colour, queued, evicted } of subscribers) {
       let line = lines.get(name)
       if (line === undefined) {
-        line = { colour: you ? 0 : 1 + (drawn++ % (COLOURS - 1)), points: [] }
+        const another = () => COLOURS_OF_OTHERS[drawn++ % COLOURS_OF_OTHERS.length]
+        line = { colour: colour ?? another(), points: [] }
         lines.set(name, line)
       }
       line.points.push({ at: now, round, queued, evicted })

@@ -1,5 +1,6 @@
 /**
- * The page's own accounts: it trusts nothing and counts for itself what came, what came twice and what is missing.
+ * The page's own accounts of a reader: it trusts nothing and counts for itself what came, what came twice and what is
+ * missing.
  * Within an epoch ids run 1, 2, 3 … without a hole, so any jump that no resync frame announced is a loss.
  */
 export class Ledger {

@@ -1,18 +1,18 @@
 /** The list of events and marks: bounded, and following its end until somebody scrolls up. */
-import { age, element, printable } from './text.js'
+import { dataCell, typeInWords } from './data.js'
+import { age, element } from './text.js'
 
 const MAX_ROWS = 300
-const MAX_HAPPENED = 40
 /** A flood is drawn ten times a second, so that the page stays usable. */
 const DRAW_EVERY_MS = 100
 /** How far from the end still counts as the end, in pixels. */
 const NEAR_END = 48
 
 /**
- * `{ add({ json, cursor, replayed }), mark(mark) }`. An event is parsed only when it is drawn; a mark goes into the list
- * and beside it.
+ * `{ add(entry) }`, with an event as `{ event, cursor, delivery }`, or `{ json, … }` to be parsed only where it is drawn, or
+ * a mark. How it was delivered: `live`, `replayed`, or `held` by a gate before.
  */
-export function createList({ rows, happened, follow }) {
+export function createList({ rows, follow }) {
   let waiting = []
   let drawing = false
   let drawnAt = 0
@@ -33,16 +33,11 @@ export function createList({ rows, happened, follow }) {
     rows.append(
       ...waiting
         .slice(-MAX_ROWS)
-        .map((entry) => (entry.json === undefined ? markRow(entry) : eventRow(entry))),
+        .map((entry) => (entry.cursor === undefined ? markRow(entry) : eventRow(entry))),
     )
     waiting = []
     while (rows.childElementCount > MAX_ROWS) rows.firstElementChild.remove()
     if (following) rows.scrollTop = rows.scrollHeight
-  }
-
-  function remember(mark) {
-    happened.prepend(happenedRow(mark))
-    while (happened.childElementCount > MAX_HAPPENED) happened.lastElementChild.remove()
   }
 
   rows.addEventListener('scroll', () => {
@@ -59,52 +54,24 @@ export function createList({ rows, happened, follow }) {
     for (const span of rows.querySelectorAll('.age')) span.textContent = age(now - span.dataset.at)
   }, 1000)
 
-  return {
-    add,
-    mark(mark) {
-      add(mark)
-      remember(mark)
-    },
-  }
+  return { add }
 }
 
-function eventRow({ json, cursor, replayed }) {
-  const event = JSON.parse(json)
-  const row = element('li', replayed ? 'event replayed' : 'event')
+function eventRow({ json, event = JSON.parse(json), cursor, delivery }) {
+  const row = element('li', `event ${delivery}`)
   row.dataset.id = event.id
   row.dataset.cursor = cursor
-  row.dataset.delivery = replayed ? 'replayed' : 'live'
+  row.dataset.delivery = delivery
   const when = element('span', 'age', age(Date.now() - event.at))
   when.dataset.at = event.at
   row.append(
     element('span', 'id', event.id),
-    element('span', 'type', event.type.replaceAll('_', ' ') + (event.clipped ? ' (cut)' : '')),
-    dataCell(event),
+    element('span', 'type', typeInWords(event.type) + (event.clipped ? ' (cut)' : '')),
+    dataCell(event.data),
     when,
-    element('span', 'delivery', replayed ? 'replayed' : 'live'),
+    element('span', 'delivery', delivery),
   )
   return row
-}
-
-function dataCell({ data }) {
-  const cell = element('span', 'data')
-  if (typeof data === 'object' && data !== null) {
-    for (const [name, value] of Object.entries(data)) {
-      const [label, unit] = labelled(name)
-      cell.append(element('span', 'pair', `${label} `), element('b', '', `${value}${unit}`), ' ')
-    }
-    return cell
-  }
-  cell.textContent = printable(String(data))
-  return cell
-}
-
-const UNITS = { Percent: ' %', MiB: ' MiB', Ms: ' ms' }
-
-/** `cpuPercent` → `cpu`, ` %`. */
-function labelled(name) {
-  const [, label, unit] = /^(.*?)(Percent|MiB|Ms)?$/.exec(name)
-  return [label, UNITS[unit] ?? '']
 }
 
 function markRow(mark) {
@@ -121,15 +88,5 @@ function markRow(mark) {
     )
     row.append(details)
   }
-  return row
-}
-
-function happenedRow(mark) {
-  const row = element('li', mark.kind)
-  row.dataset.mark = mark.name ?? mark.kind
-  const time = element('time', '', new Date().toLocaleTimeString('en-GB'))
-  const body = element('p')
-  body.append(element('b', '', mark.title), ' ', element('span', '', mark.text))
-  row.append(time, body)
   return row
 }

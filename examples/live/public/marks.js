@@ -6,26 +6,48 @@ const idOf = (cursor) => cursor.slice(cursor.lastIndexOf(':') + 1)
 export const opened = () => ({
   kind: 'note',
   title: 'Connected',
-  text: 'This page had no cursor, so it asked for everything the ring retains.',
+  text: 'There was no cursor yet, so everything that the ring retains was asked for.',
 })
 
 /** `toldWhy`: a frame right before has said why. */
-export const lost = (cursor, toldWhy) => ({
+export const lost = (cursor, toldWhy, next) => ({
   kind: 'cut',
   title: toldWhy ? 'The stream ended' : 'Connection lost',
-  text: `${cursor ? `The last id seen is ${idOf(cursor)}. ` : ''}The browser reconnects by itself.`,
+  text: `${cursor ? `The last id seen is ${idOf(cursor)}. ` : ''}${next}`,
 })
 
 export const reconnected = (cursor) => ({
   kind: 'note',
-  title: 'Reconnected',
-  text: `The browser sent Last-Event-ID: ${cursor}`,
+  title: 'Connected',
+  text: `Sent Last-Event-ID: ${cursor}`,
 })
 
-export const gaveUp = () => ({
+export const gaveUp = (reader) => ({
   kind: 'error',
-  title: 'The browser gave up',
-  text: 'The answer was no event stream. This page opens a new one with its cursor in the query.',
+  title: `${reader} gave up`,
+  text: 'The answer was no event stream. This page opens a new one at its cursor.',
+})
+
+export const shut = ({ reason }) => ({
+  kind: 'gate',
+  name: 'gate_shut',
+  title: reason === 'gate_overflow' ? 'The gate is too full' : 'The gate shuts',
+  text: 'The state is loaded afresh. Until it is there, events are held.',
+})
+
+/** `kept` of what was held is applied, `contained` is in the state already. */
+export const openedGate = ({ cursor, total }, { kept, contained }) => ({
+  kind: 'gate',
+  name: 'gate_open',
+  title: 'The gate opens',
+  text: `The state counts ${counted(total, 'event')} up to ${idOf(cursor)}. Of those held, ${kept} above it now apply and ${contained} up to it are dropped.`,
+})
+
+export const stateLoaded = ({ cursor, total }) => ({
+  kind: 'note',
+  name: 'state_loaded',
+  title: 'State loaded',
+  text: `It counts ${counted(total, 'event')} up to ${idOf(cursor)}. The stream is asked for what follows.`,
 })
 
 export const pressed = {
@@ -43,11 +65,18 @@ export const pressed = {
   leave: {
     kind: 'action',
     title: 'You stay away',
-    text: 'Long enough for the ring to move on without this page.',
+    text: 'Long enough for the ring to move on meanwhile.',
   },
   return: { kind: 'action', title: 'You come back', text: 'The next reconnect is let in.' },
+  repeat: {
+    kind: 'action',
+    title: 'You had events sent again',
+    text: 'The server writes the newest five into both streams once more.',
+  },
   restart: { kind: 'action', title: 'You restarted the bus', text: 'Every cursor given out so far is void.' },
 }
+
+export const cameTwice = (text) => ({ kind: 'warning', name: 'duplicate', title: 'Came twice', text })
 
 export const disagreement = (text) => ({ kind: 'error', title: 'This must not happen', text })
 
@@ -85,13 +114,13 @@ const DESCRIPTIONS = {
       return {
         kind: 'resync',
         title: `Resync: ${gone === undefined ? 'events are' : `${counted(gone, 'event is', 'events are')}`} gone`,
-        text: `The ring has moved past ${lastDeliveredId}; it begins at ${from} now. An application would load its state afresh here.`,
+        text: `The ring has moved past ${lastDeliveredId}; it begins at ${from} now.`,
       }
     }
     return {
       kind: 'resync',
       title: reason === 'epoch_reset' ? 'Resync: a new epoch' : `Resync: ${reason}`,
-      text: `${detail === 'epoch_mismatch' ? 'The cursor was of another bus. ' : ''}The stream goes on from ${from}. An application would load its state afresh here.`,
+      text: `${detail === 'epoch_mismatch' ? 'The cursor was of another bus. ' : ''}The stream goes on from ${from}.`,
     }
   },
 

@@ -1,59 +1,45 @@
-/** Ties the stream, the server's figures and the buttons to the page. */
+/** Ties the two readers, the server's figures and the buttons to the page. */
 import { createChart } from './chart.js'
 import { createControls } from './controls.js'
-import { Ledger } from './ledger.js'
-import { createList } from './list.js'
+import { createLog } from './log.js'
 import * as marks from './marks.js'
-import { createPosition } from './position.js'
-import { stateOf } from './state.js'
-import { openStream } from './stream.js'
+import { showNative, showResuming } from './readers.js'
 import { counted, element, number, write } from './text.js'
 
 const STATS_EVERY_MS = 250
+const NATIVE = { id: 'eventsource', name: 'EventSource', about: 'the browser’s own' }
+const RESUMING = { id: 'connectbus', name: 'connectBus', about: 'with createResyncGate' }
+const COLOURS = { [NATIVE.id]: 0, [RESUMING.id]: 2 }
+const NAMES = { [NATIVE.id]: NATIVE.name, [RESUMING.id]: RESUMING.name }
 
 const page = Object.fromEntries([...document.querySelectorAll('[id]')].map((found) => [found.id, found]))
 /** Tells the server which connections are this page's. */
 const client = [...crypto.getRandomValues(new Uint8Array(10))].map((byte) => byte.toString(36)).join('')
 const address = (path) => `${path}?client=${client}`
+const eventsFor = ({ id }) => `${address('events')}&reader=${id}`
 
-const ledger = new Ledger()
-const list = createList(page)
+const log = createLog(page.happened)
 const chart = createChart(page.chart)
-const position = createPosition(page)
 const controls = createControls(page, press)
+const handlers = { onMark, onChange: showSoon }
 
 /** The server's last answer: undefined before the first one, null while it does not answer. */
 let stats
 
-const stream = openStream(address('events'), {
-  onOpen(resumedFrom) {
-    mark(resumedFrom === undefined ? marks.opened() : marks.reconnected(resumedFrom))
-  },
-  onEvent(json, cursor, replayed) {
-    const fault = ledger.event(cursor, replayed)
-    if (fault) mark(marks.disagreement(fault))
-    list.add({ json, cursor, replayed })
-    showSoon()
-  },
-  onControl(frame) {
-    mark(marks.ofFrame(frame, ledger.control(frame)))
-  },
-  onCursor(cursor) {
-    const fault = ledger.cursor(cursor)
-    if (fault) mark(marks.disagreement(fault))
-    showSoon()
-  },
-  onLost: (cursor, toldWhy) => mark(marks.lost(cursor, toldWhy)),
-  onGaveUp: () => mark(marks.gaveUp()),
-})
+const native = showNative(page.native, page.reader, NATIVE, eventsFor(NATIVE), handlers)
+const urls = { events: eventsFor(RESUMING), snapshot: 'snapshot' }
+const resuming = showResuming(page.resuming, page.reader, RESUMING, urls, handlers)
+const readers = [native, resuming]
 
-function mark(what) {
-  list.mark(what)
+function onMark(mark, reader) {
+  log.add(mark, reader)
   showSoon()
 }
 
 async function press(action) {
-  mark(marks.pressed[action])
+  const mark = marks.pressed[action]
+  log.add(mark)
+  for (const { note } of readers) note(mark)
   try {
     await fetch(address(action), { method: 'POST' })
   } catch {
@@ -69,8 +55,10 @@ async function poll() {
     stats = null
   }
   if (stats) {
-    // This page first: its line keeps its colour and its place.
-    const subscribers = stats.subscribers.toSorted((one, other) => Number(other.you) - Number(one.you))
+    // This page first: its lines keep their colours and their places.
+    const subscribers = stats.subscribers
+      .map((one) => ({ ...one, name: nameOf(one), colour: one.you ? COLOURS[one.reader] : undefined }))
+      .toSorted((one, other) => placeOf(one) - placeOf(other))
     chart.sample(subscribers, stats.bus.maxQueued)
     showLegend(subscribers)
     const { warned, evicted, resyncs } = stats.bus
@@ -80,6 +68,9 @@ async function poll() {
   show()
   setTimeout(poll, STATS_EVERY_MS)
 }
+
+const nameOf = ({ you, page, reader }) => (you ? NAMES[reader] : `page ${page}, ${NAMES[reader]}`)
+const placeOf = ({ you, page, reader }) => (you ? 0 : 2 * page) + (reader === NATIVE.id ? 0 : 1)
 
 let showing = false
 function showSoon() {
@@ -92,21 +83,13 @@ function showSoon() {
 }
 
 function show() {
-  const { state, name, text } = stateOf(stream, stats)
-  page.state.dataset.state = state
-  write(page['state-name'], name)
-  write(page['state-text'], text)
-  position.show(stream.cursor, stats?.bus)
-  for (const counter of ['received', 'replayed', 'announced', 'duplicates', 'missing']) {
-    write(page[counter], number(ledger[counter]))
-  }
-  for (const fault of ['duplicates', 'missing']) {
-    page[fault].parentElement.classList.toggle('bad', ledger[fault] > 0)
-  }
+  for (const reader of readers) reader.show(stats)
+  const mine = stats?.subscribers.filter(({ you }) => you) ?? []
   controls.show({
-    state,
-    connected: stream.phase === 'live' || stream.phase === 'replaying',
-    away: stats?.away === true,
+    held: mine.some(({ held }) => held),
+    evicted: mine.some(({ held, evicted }) => held && evicted),
+    connected: readers.some(({ stream: { phase } }) => phase === 'live' || phase === 'replaying'),
+    away: stats?.away.length > 0,
     answering: Boolean(stats),
   })
 }
@@ -122,11 +105,11 @@ function showSource({ kind, ended, lines, error }) {
 
 function showLegend(subscribers) {
   page.legend.replaceChildren(
-    ...subscribers.map(({ name, you, queued, held, evicted }) => {
+    ...subscribers.map(({ name, queued, held, evicted }) => {
       const item = element('li')
       item.append(
         element('span', `swatch series-${chart.colourOf(name)}`),
-        `${you ? 'this page' : name} `,
+        `${name} `,
         element('b', 'number', `${queued} / ${stats.bus.maxQueued}`),
         evicted ? ' evicted' : held ? ' not reading' : '',
       )

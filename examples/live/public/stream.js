@@ -13,7 +13,7 @@ const REOPEN_MS = 3000
 
 /**
  * @param {string} url
- * @param {{ onOpen(resumedFrom: string | undefined), onEvent(json: string, cursor: string, replayed: boolean),
+ * @param {{ onOpen(resumedFrom: string | undefined), onEvent(json: string, cursor: string, delivery: string),
  *   onControl(frame), onCursor(cursor: string), onLost(cursor: string | undefined, toldWhy: boolean), onGaveUp() }} handlers
  */
 export function openStream(url, handlers) {
@@ -46,7 +46,7 @@ export function openStream(url, handlers) {
 
     source.onmessage = ({ data, lastEventId }) => {
       cursor = lastEventId
-      handlers.onEvent(data, cursor, phase === 'replaying')
+      handlers.onEvent(data, cursor, phase === 'replaying' ? 'replayed' : 'live')
     }
 
     for (const type of CONTROL_TYPES) {
@@ -67,6 +67,7 @@ export function openStream(url, handlers) {
 
   open()
   return {
+    waiting: 'The browser waits a moment and sends its cursor.',
     /** `connecting`, `replaying`, `live` or `lost`. */
     get phase() {
       return phase

@@ -37,3 +37,6 @@ export function age(milliseconds) {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
   return `${Math.floor(seconds / 3600)} h`
 }
+
+/** A time to wait, to a tenth of a second. */
+export const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`
