@@ -37,6 +37,8 @@ export interface OpenTransport {
   readonly transport: TransportStream
   readonly stream: Pump
   readonly headers: Headers
+  /** Sends whole blocks of text, made as they are sent, as `send` does a message. */
+  readonly write: (textOf: () => string) => Promise<void>
 }
 
 /** Throws `TypeError` or `RangeError` naming the option. The stream begins when it is given a sink. */
@@ -52,7 +54,7 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     settled = resolve
   })
 
-  const send = (textOf: () => string): Promise<void> => {
+  const write = (textOf: () => string): Promise<void> => {
     const sent = new Promise<void>((taken, refused) => {
       if (isClosed) throw closedError()
       queue.push({ bytes: encode(textOf()), taken, refused })
@@ -84,16 +86,16 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
   const pump = createPump(source, heartbeatMs || Infinity, stallTimeoutMs)
   const transport: TransportStream = {
     send(message, id) {
-      return send(() => {
+      return write(() => {
         const head = id === undefined ? '' : idLine(checkId(id), epoch)
         return `${head}data: ${JSON.stringify(message) ?? 'null'}\n\n`
       })
     },
-    cursor: (id) => send(() => cursorBlock(checkId(id), epoch)),
+    cursor: (id) => write(() => cursorBlock(checkId(id), epoch)),
     close(reason) {
       if (reason !== undefined) {
         const frame = { v: 1, type: 'stream_error', data: { error: reason, code: reason } }
-        void send(() => `event: stream_error\ndata: ${JSON.stringify(frame)}\n\n`)
+        void write(() => `event: stream_error\ndata: ${JSON.stringify(frame)}\n\n`)
       }
       isClosed = true
       pump.wake()
@@ -103,7 +105,7 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     },
     closed,
   }
-  return { transport, stream: pump, headers }
+  return { transport, stream: pump, headers, write }
 }
 
 const checkId = (id: number) => check('id', id, 'number', 0, Number.MAX_SAFE_INTEGER)
