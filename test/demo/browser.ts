@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { describe } from 'vitest'
+import { GatedPanel, Panel } from './panel.ts'
 
 const PATH = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
 const INSTALL = 'apt-get install -y chromium'
@@ -36,31 +37,24 @@ export async function launchBrowser(): Promise<Browser> {
   })
 }
 
-export type Action = 'cut' | 'hold' | 'leave' | 'restart'
-
-/** One event as the page lists it; the cursor is what its `id:` line held. */
-export interface Row {
-  readonly id: number
-  readonly epoch: string
-  readonly type: string
-  readonly data: string
-  readonly delivery: 'live' | 'replayed'
-}
-
-/** The list from oldest to newest: events, and marks by name. */
-export type Entry = { readonly mark: string; readonly text: string } | { readonly row: Row }
+export type Action = 'cut' | 'hold' | 'leave' | 'repeat' | 'restart'
 
 export class DemoPage {
   readonly page: Page
+  readonly native: Panel
+  readonly resuming: GatedPanel
   /** Errors that the page or the browser put on the console; a deliberate cut is none. */
   readonly faults: string[] = []
 
   private constructor(page: Page) {
     this.page = page
+    this.native = new Panel(page, 'eventsource')
+    this.resuming = new GatedPanel(page, 'connectbus')
     page.on('pageerror', (error) => this.faults.push(String(error)))
     page.on('console', (message) => {
       // Chromium notes each broken connection, and breaking connections is what these tests do.
-      const isCut = /net::ERR_/.test(message.text()) && /\/(events|stats)\?/.test(message.location().url)
+      const isCut =
+        /net::ERR_/.test(message.text()) && /\/(events\?|stats\?|snapshot)/.test(message.location().url)
       if (message.type() === 'error' && !isCut) this.faults.push(message.text())
     })
   }
@@ -71,88 +65,12 @@ export class DemoPage {
     return opened
   }
 
+  get panels(): Panel[] {
+    return [this.native, this.resuming]
+  }
+
   press(action: Action): Promise<void> {
     return this.page.click(`#${action}`)
-  }
-
-  async state(): Promise<string> {
-    return (await this.page.getAttribute('#state', 'data-state')) ?? ''
-  }
-
-  waitForState(state: string): Promise<unknown> {
-    return this.page.waitForSelector(`#state[data-state="${state}"]`, { timeout: 60_000 })
-  }
-
-  /** Waits until the page has seen this many marks of the name since it was opened. */
-  waitForMark(name: string, times = 1): Promise<unknown> {
-    return this.page.waitForFunction(
-      ([wanted, least]) =>
-        document.querySelectorAll(`#happened [data-mark="${wanted}"]`).length >= Number(least),
-      [name, times] as const,
-      { timeout: 60_000 },
-    )
-  }
-
-  waitForRows(least: number): Promise<unknown> {
-    return this.page.waitForFunction(
-      (wanted) => document.querySelectorAll('#rows .event').length >= wanted,
-      least,
-      { timeout: 60_000 },
-    )
-  }
-
-  /** Waits for an event whose data holds the text. */
-  waitForData(text: string): Promise<unknown> {
-    return this.page.waitForFunction(
-      (wanted) =>
-        [...document.querySelectorAll('#rows .data')].some((cell) => cell.textContent?.includes(wanted)),
-      text,
-      { timeout: 60_000 },
-    )
-  }
-
-  async marks(name: string): Promise<number> {
-    return this.page.locator(`#happened [data-mark="${name}"]`).count()
-  }
-
-  /** The page's own counts. */
-  async counters(): Promise<
-    Record<'received' | 'replayed' | 'announced' | 'duplicates' | 'missing', number>
-  > {
-    return this.page.evaluate(() => {
-      const count = (id: string) => Number(document.getElementById(id)?.textContent?.replaceAll(',', ''))
-      return {
-        received: count('received'),
-        replayed: count('replayed'),
-        announced: count('announced'),
-        duplicates: count('duplicates'),
-        missing: count('missing'),
-      }
-    })
-  }
-
-  async entries(): Promise<Entry[]> {
-    return this.page.evaluate(() =>
-      [...document.querySelectorAll<HTMLElement>('#rows > li')].map((item) => {
-        const { mark, cursor = '', delivery } = item.dataset
-        if (mark !== undefined) return { mark, text: item.textContent ?? '' }
-        const [epoch = '', id] = cursor.split(':')
-        const text = (part: string) => item.querySelector(part)?.textContent ?? ''
-        return {
-          row: {
-            id: Number(id),
-            epoch,
-            type: text('.type'),
-            data: text('.data'),
-            delivery: delivery as 'live' | 'replayed',
-          },
-        }
-      }),
-    )
-  }
-
-  async rows(): Promise<Row[]> {
-    return (await this.entries()).flatMap((entry) => ('row' in entry ? [entry.row] : []))
   }
 
   /** By how many pixels the page is wider than its window. */
@@ -194,14 +112,3 @@ export class DemoPage {
     return this.page.context().close()
   }
 }
-
-/** The ids in the order in which they came, per epoch; a hole or a repetition shows. */
-export function idsByEpoch(rows: readonly Row[]): number[][] {
-  const epochs = new Map<string, number[]>()
-  for (const { epoch, id } of rows) epochs.set(epoch, [...(epochs.get(epoch) ?? []), id])
-  return [...epochs.values()]
-}
-
-/** `first … last`, each once and in order. */
-export const contiguous = (ids: readonly number[]): number[] =>
-  Array.from({ length: ids.length }, (_, index) => (ids[0] ?? 0) + index)

@@ -120,10 +120,34 @@ describe('the server', () => {
     expect(await statusOf(`${demo.url}/../../package.json`, 'GET', {})).toBe(404)
     expect(await statusOf(`${demo.url}/start.mjs`, 'GET', {})).toBe(404)
     expect(await statusOf(`${demo.url}/events`, 'GET', {})).toBe(400)
+    expect(await statusOf(`${demo.url}/events?client=a&reader=other`, 'GET', {})).toBe(400)
     expect(await statusOf(`${demo.url}/cut?client=nobody`, 'POST', {})).toBe(404)
     expect(await statusOf(`${demo.url}/cut?client=nobody`, 'GET', {})).toBe(405)
     expect(await statusOf(`${demo.url}//`, 'GET', {})).toBe(404)
     expect(await statusOf(demo.url, 'GET', {})).toBe(200)
+  })
+
+  it('serves of the build what a page imports for the client, and nothing else', async () => {
+    demo = await startDemo()
+    const { url } = demo
+    const client = await (await fetch(`${url}/dist/client.js`)).text()
+    const imported = [...client.matchAll(/from '\.(\/[^']+)'/g)].map(([, path]) => `${url}/dist${path}`)
+    for (const address of imported) expect((await fetch(address)).status, address).toBe(200)
+    for (const path of ['node.js', 'client.d.ts', 'chunk-NONE.js', '../package.json']) {
+      expect(await statusOf(`${url}/dist/${path}`, 'GET', {}), path).toBe(404)
+    }
+  })
+
+  it('serves its state with the cursor of the last event in it', async () => {
+    demo = await startDemo({ input: 'pipe' })
+    demo.send('one', 'two')
+    await linesOf(demo, 2)
+    const { bus } = await demo.stats()
+    expect(await (await fetch(`${demo.url}/snapshot`)).json()).toEqual({
+      cursor: `${bus.epoch}:2`,
+      total: 2,
+      kinds: { line: { count: 2, last: 'two' } },
+    })
   })
 })
 

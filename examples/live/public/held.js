@@ -1,9 +1,11 @@
-/** The page's own accounts of a gate: what went in and has not come out is held or was dropped. */
+/** The page's own accounts of a gate: what went into it, what came out, and what became of the rest. */
 import { parts } from './ledger.js'
 
 export class Held {
   /** `{ event, cursor, delivery }`, oldest first. */
   #inside = []
+  /** The last event in the state that the gate was opened with: up to it, the gate drops what still comes. */
+  #loadedId = -1
   /** Came out after the gate had held it. */
   released = 0
   /** Dropped, since a state that was loaded contained it. */
@@ -14,28 +16,34 @@ export class Held {
   }
 
   enter(entry) {
-    this.#inside.push(entry)
+    if (entry.event.id <= this.#loadedId) this.contained += 1
+    else this.#inside.push(entry)
   }
 
-  /** An event came out. What went in before it and has not come out never will. */
+  /** An event came out: what it went in with. */
   leave(event) {
-    const before = this.#inside.findIndex((entry) => entry.event === event)
-    const [entry] = this.#inside.splice(0, before + 1).slice(before)
-    this.contained += before
+    const [entry] = this.#inside.splice(
+      this.#inside.findIndex((inside) => inside.event === event),
+      1,
+    )
     if (entry.delivery === 'held') this.released += 1
     return entry
   }
 
-  /** The next state to be loaded contains all of it. */
-  drop() {
+  /** The gate shuts, again or for the first time: the state that is loaded next contains all of it. */
+  shut() {
     this.contained += this.#inside.length
     this.#inside = []
+    this.#loadedId = -1
   }
 
-  /** What a state of this cursor does to it, in numbers. */
-  split(cursor) {
-    const { id } = parts(cursor)
-    const kept = this.#inside.filter(({ event }) => event.id > id).length
-    return { kept, contained: this.#inside.length - kept }
+  /** The gate opens with a state of this cursor; what that does to what was held, in numbers. */
+  open(cursor) {
+    this.#loadedId = parts(cursor).id
+    const before = this.#inside.length
+    this.#inside = this.#inside.filter(({ event }) => event.id > this.#loadedId)
+    const contained = before - this.#inside.length
+    this.contained += contained
+    return { kept: this.#inside.length, contained }
   }
 }

@@ -49,13 +49,13 @@ export function openResuming(urls, handlers) {
   const gate = createResyncGate({
     async onResync(frame) {
       latest = frame
-      held.drop()
+      held.shut()
       handlers.onShut(frame)
       const loaded = await load(urls.snapshot)
       // A further resync loads again, and a state of another epoch is none that this stream goes on from.
       if (frame !== latest || parts(loaded.cursor).epoch !== frame.data.epoch) return undefined
       state = loaded
-      handlers.onOpened(loaded, held.split(loaded.cursor))
+      handlers.onOpened(loaded, held.open(loaded.cursor))
       return loaded.cursor
     },
   })
