@@ -2,25 +2,12 @@
 
 import { check } from '../internal/check.ts'
 import { createPump, type Pump, type Source } from '../internal/pump.ts'
+import { closedError, type TransportStream } from '../internal/transport.ts'
 import { cursorBlock, idLine } from '../sse/block.ts'
 import type { Bytes } from './encoder.ts'
 import { checkOptions, HEARTBEAT, type TimeOptions } from './options.ts'
 
-/** What a session sends to, whatever carries it. */
-export interface TransportStream {
-  /**
-   * Sends a message as JSON, with an `id:` line where there is an id. Settles when the stream took it: a client that does
-   * not read keeps it pending. Rejects with `code: 'transport_closed'` on a stream that is over.
-   */
-  send(message: unknown, id?: number): void | Promise<void>
-  /** Moves the client's cursor, and shows it nothing. */
-  cursor?(id: number): void | Promise<void>
-  /** Ends the stream behind what was sent; a reason is told as `stream_error{code: reason}`. */
-  close(reason?: string): void
-  readonly isClosed: boolean
-  /** Settles when the stream is over, whoever ended it. */
-  readonly closed: Promise<void>
-}
+export type { TransportStream } from '../internal/transport.ts'
 
 export interface SseTransportOptions extends TimeOptions {
   /** Written into each id, `<epoch>:<id>`; default the bare id. */
@@ -109,5 +96,3 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
 }
 
 const checkId = (id: number) => check('id', id, 'number', 0, Number.MAX_SAFE_INTEGER)
-
-const closedError = () => Object.assign(new Error('the transport is closed'), { code: 'transport_closed' })
