@@ -8,6 +8,7 @@ export default defineConfig({
     web: 'src/web/index.ts',
     node: 'src/node/index.ts',
     client: 'src/client/index.ts',
+    session: 'src/session/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

@@ -19,6 +19,7 @@ const MAY_IMPORT: Record<string, Allowance> = {
   web: { values: ['core', 'sse', 'last-event-id'], types: [] },
   node: { values: ['core', 'sse', 'last-event-id', 'web'], types: [] },
   client: { values: ['last-event-id'], types: ['core'] },
+  session: { values: [], types: ['core'] },
 }
 
 /** Packages that the build puts into the package itself, with their notice. */

@@ -28,6 +28,7 @@ const SURFACE: Record<string, string[]> = {
   '/web': ['sseResponse', 'sseTransport'],
   '/node': ['serveSse', 'sseTransport', 'toNodeHandler'],
   '/client': ['SseHttpError', 'connectBus', 'connectSse', 'createResyncGate'],
+  '/session': ['ResumableSession', 'SessionRegistry', 'wsTransport'],
 }
 
 describe('every entry', () => {

@@ -1,0 +1,5 @@
+export type { TransportStream } from '../internal/transport.ts'
+export type { AttachOptions, SessionLimits, SessionOptions } from './options.ts'
+export { SessionRegistry, type SessionRegistryOptions } from './registry.ts'
+export { ResumableSession } from './session.ts'
+export { type WebSocketLike, wsTransport } from './ws-transport.ts'

@@ -1,0 +1,274 @@
+/**
+ * One attachment: takes frames from a subscription one by one, and gives their messages and the replies to a transport.
+ *
+ * One loop, which awaits each send. Each time round it sends the next reply if that is due, else the next frame, else moves
+ * the client's cursor, else waits. What the transport does not take stays in the bus's queue and ring.
+ */
+
+import type { BusEvent, BusLike, Frame, Subscription } from '../index.ts'
+import { after } from '../internal/timer.ts'
+import { closedError, type TransportStream } from '../internal/transport.ts'
+import { type Fences, isFence } from './fences.ts'
+import type { Place, Reply, ReplyQueue } from './replies.ts'
+
+/** The session, as its pump sees it. */
+export interface PumpHost {
+  readonly bus: BusLike
+  readonly replies: ReplyQueue
+  readonly fences: Fences
+  readonly stallTimeoutMs: number
+  /** Does not throw. */
+  translate(frame: Frame): unknown
+  /** The transport has everything up to here. */
+  reached(place: Place): void
+  /** The bus has ended, and everything has gone out. */
+  drained(pump: Pump): void
+  /** The attachment cannot go on. */
+  failed(pump: Pump): void
+}
+
+const now = () => (globalThis.performance ?? Date).now()
+
+export class Pump {
+  readonly transport: TransportStream
+  readonly #host: PumpHost
+  /** A client's cursor is being caught up with: replies wait. */
+  #replaying: boolean
+  #replayedFences = 0
+  #lastReplayed: number | undefined
+  /** Everything up to here has gone out, or was told as gone. */
+  #place: Place
+  /** The id that the client was given last, if it can be one of this epoch. */
+  #cursor: number | undefined
+  #subscription: Subscription
+  /** A frame that came while the loop was busy or asleep. */
+  #received: Frame | undefined
+  #asking = false
+  /** The subscription is over. */
+  #over = false
+  #error: { readonly error: unknown } | undefined
+  #stopped = false
+  #wake: (() => void) | undefined
+  #sendingSince: number | undefined
+  #stopWatch: (() => void) | undefined
+
+  /** Subscribes, from the client's `cursor` or else from `taken`, and throws what that throws. Nothing is sent yet. */
+  constructor(
+    host: PumpHost,
+    transport: TransportStream,
+    taken: Place,
+    cursor?: { readonly id: number; readonly epoch: string | undefined },
+  ) {
+    this.#host = host
+    this.transport = transport
+    this.#replaying = cursor !== undefined
+    this.#cursor = cursor?.id
+    const { id, epoch } = cursor ?? taken
+    this.#subscription = host.bus.subscribe({ lastEventId: id, epoch })
+    this.#place = { id, epoch: this.#subscription.epoch }
+  }
+
+  /** Begins in a moment: what brought the transport is done first. Never rejects. */
+  async start(): Promise<void> {
+    await undefined
+    try {
+      while (!this.#stopped) await this.#step()
+    } catch {
+      // The bus's backend or the transport: the session stays, and the client comes back with its cursor.
+      if (!this.#stopped) this.#host.failed(this)
+    }
+  }
+
+  /** A reply was added. */
+  wake(): void {
+    this.#wake?.()
+  }
+
+  /** Sends no more, at once, and frees the subscriber's slot. More than once is once. */
+  stop(): void {
+    this.#stopped = true
+    this.#stopWatch?.()
+    void this.#subscription.return()
+    this.wake()
+  }
+
+  async #step(): Promise<void> {
+    const reply = this.#dueReply()
+    if (reply !== undefined) return this.#giveReply(reply)
+    const frame = this.#next()
+    if (frame !== undefined) return this.#give(frame)
+    if (this.#error !== undefined) throw this.#error.error
+    if (this.#over && this.#subscription.evicted) return this.#goOn()
+    if (this.#cursor !== this.#place.id && !this.#replaying && this.transport.cursor) {
+      return this.#moveCursor(this.#place.id)
+    }
+    if (!this.#over) return new Promise((resolve) => (this.#wake = resolve))
+    if (!this.#host.bus.ended) throw new Error('the subscription ended before its bus')
+    this.#host.drained(this)
+  }
+
+  /** The next reply, if everything that was published before it has gone out. */
+  #dueReply(): Reply | undefined {
+    if (this.#replaying) return undefined
+    const reply = this.#host.replies.next
+    if (reply === undefined) return undefined
+    const { behind } = reply
+    const { id, epoch } = this.#place
+    // What preceded it in an epoch that is over cannot come any more.
+    const isPast = behind.epoch === epoch ? behind.id <= id : epoch === this.#host.bus.epoch
+    return isPast ? reply : undefined
+  }
+
+  /** The next frame if it is there; else asks to be woken by it. */
+  #next(): Frame | undefined {
+    if (this.#received === undefined && !this.#asking && !this.#over) {
+      const ready = this.#subscription.tryNext()
+      if (ready !== undefined) return ready
+      this.#ask()
+    }
+    const frame = this.#received
+    this.#received = undefined
+    return frame
+  }
+
+  #ask(): void {
+    this.#asking = true
+    const answered = () => {
+      this.#asking = false
+      this.wake()
+    }
+    this.#subscription.receive(
+      ({ value, done }) => {
+        if (done) this.#over = true
+        else this.#received = value
+        answered()
+      },
+      (error) => {
+        this.#error = { error }
+        answered()
+      },
+    )
+  }
+
+  /** Outrun: from here on out of the ring, which tells what it has lost. */
+  #goOn(): void {
+    const { position, epoch } = this.#subscription
+    this.#over = false
+    this.#subscription = this.#host.bus.subscribe({ lastEventId: position, epoch })
+    // Whoever heard of the gap may have ended this.
+    if (this.#stopped) this.stop()
+  }
+
+  async #give(frame: Frame): Promise<void> {
+    const { id, type } = frame
+    if (id === undefined) await this.#giveControl(frame)
+    else if (isFence(frame)) {
+      this.#replayedFences++
+      this.#host.fences.saw(frame as BusEvent, this.#subscription.epoch)
+      if (this.transport.cursor) await this.#moveCursor(id)
+    } else {
+      this.#lastReplayed = id
+      await this.#send(frame)
+    }
+    // Read now, since the next frame has not been asked for yet. The end of the stream is no place of its own.
+    if (this.#stopped || type === 'client_evicted') return
+    this.#place = { id: this.#subscription.position, epoch: this.#subscription.epoch }
+    this.#host.reached(this.#place)
+  }
+
+  async #giveControl(frame: Frame): Promise<void> {
+    switch (frame.type) {
+      case 'client_evicted':
+        return
+      case 'replay_complete':
+        // Of a subscription that took over from another: the client asked for no replay.
+        if (!this.#replaying) return
+        await this.#send(this.#counted(frame))
+        this.#replaying = false
+        return
+      case 'state_resync_required':
+        this.#cursor = undefined
+    }
+    return this.#send(frame)
+  }
+
+  /** `replay_complete` without the fences. */
+  #counted(frame: Frame): Frame {
+    if (this.#replayedFences === 0) return frame
+    const replayedCount = (frame.data as { replayedCount: number }).replayedCount - this.#replayedFences
+    const lastReplayedEventId = this.#lastReplayed
+    const data = replayedCount > 0 ? { replayedCount, lastReplayedEventId } : { replayedCount }
+    return { v: 1, type: 'replay_complete', data } as Frame
+  }
+
+  async #send(frame: Frame): Promise<void> {
+    const { id } = frame
+    const message = this.#host.translate(frame)
+    // Translating is user code.
+    if (message === undefined || this.#stopped) return
+    const { transport } = this
+    try {
+      await this.#settled(id === undefined ? transport.send(message) : transport.send(message, id))
+      if (id !== undefined) this.#cursor = id
+    } catch (error) {
+      if (this.#stopped || transport.isClosed || isSerialisable(message)) throw error
+      if (id !== undefined) await this.#tellLost(frame as BusEvent)
+    }
+  }
+
+  /** JSON cannot carry an event: it is told as lost, and the cursor moves past it. */
+  #tellLost({ id, type }: BusEvent): Promise<void> {
+    const { epoch } = this.#subscription
+    const data = { reason: 'not_serialisable', lastDeliveredId: id - 1, earliestAvailableId: id + 1, epoch }
+    this.#subscription.report({ type: 'event_not_serialisable', id, eventType: type })
+    return this.#send({ v: 1, type: 'state_resync_required', data } as Frame)
+  }
+
+  async #giveReply(reply: Reply): Promise<void> {
+    await this.#settled(this.transport.send(reply.message))
+    if (this.#stopped) return
+    const sending = this.#host.replies.taken(reply)
+    if (sending !== undefined) this.#host.fences.raise(sending)
+  }
+
+  async #moveCursor(id: number): Promise<void> {
+    await this.#settled(this.transport.cursor?.(id))
+    this.#cursor = id
+  }
+
+  /** Waits until the transport has taken what it was given, and not for ever. */
+  async #settled(sent: void | Promise<void>): Promise<void> {
+    if (typeof sent?.then !== 'function') {
+      if (this.transport.isClosed) throw closedError()
+      return
+    }
+    this.#sendingSince = now()
+    const { stallTimeoutMs } = this.#host
+    if (stallTimeoutMs > 0 && this.#stopWatch === undefined) this.#watch(stallTimeoutMs)
+    try {
+      await sent
+    } finally {
+      this.#sendingSince = undefined
+    }
+  }
+
+  /** Looks when the send that is pending now would have stalled: a timer anew for every send would cost more. */
+  #watch(ms: number): void {
+    this.#stopWatch = after(ms, () => {
+      this.#stopWatch = undefined
+      if (this.#sendingSince === undefined) return
+      const left = Math.ceil(this.#sendingSince + this.#host.stallTimeoutMs - now())
+      if (left > 0) this.#watch(left)
+      else this.#host.failed(this)
+    })
+  }
+}
+
+function isSerialisable(message: unknown): boolean {
+  try {
+    JSON.stringify(message)
+    return true
+  } catch {
+    return false
+  }
+}
