@@ -9,6 +9,7 @@ export default defineConfig({
     node: 'src/node/index.ts',
     client: 'src/client/index.ts',
     session: 'src/session/index.ts',
+    acp: 'src/acp/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

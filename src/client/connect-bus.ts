@@ -1,6 +1,6 @@
 import type { AnyEvents, ControlFrame, EventMap, Frame } from '../core/event.ts'
+import { createMoves } from './moves.ts'
 import type { SseOptions } from './options.ts'
-import { createPlace } from './place.ts'
 import { createStream, type Ending, isLast, type SseStream } from './stream.ts'
 
 /**
@@ -32,31 +32,12 @@ export function connectBus<Events extends EventMap<Events> = AnyEvents>(
   options: SseOptions = {},
 ): SseStream<Frame<Events>> {
   const stream = createStream<Frame>(url, options, (outlet) => {
-    const place = createPlace(outlet.cursor)
-
-    /** Moves the cursor; false for a duplicate. */
-    const moved = (id: string, isEvent: boolean) => {
-      const { last } = place
-      const found = place.goTo(id)
-      if (found === 'old') return false
-      if (found === 'another epoch') {
-        const earliestAvailableId = isEvent ? place.last : place.last + 1
-        const epoch = place.epoch as string
-        outlet.cursor = `${epoch}:${earliestAvailableId - 1}`
-        const lost = { earliestAvailableId, epoch, detail: 'epoch_mismatch' }
-        const data = { reason: 'epoch_reset', ...(last >= 0 && { lastDeliveredId: last }), ...lost } as const
-        outlet.put({ v: 1, type: 'state_resync_required', data })
-      }
-      outlet.cursor = id || undefined
-      return true
-    }
+    const moves = createMoves(outlet, (data) => outlet.put({ v: 1, type: 'state_resync_required', data }))
 
     return (id, event, data) => {
       const named = id !== undefined
       if (named) {
-        if (place.goToNext(id)) outlet.cursor = id
-        else if (!moved(id, !!data)) return
-        if (!data) return
+        if (!moves.to(id, !!data) || !data) return
       }
       let frame: Frame
       try {
@@ -72,7 +53,7 @@ export function connectBus<Events extends EventMap<Events> = AnyEvents>(
       }
       if (named) return outlet.put(frame)
       const { type, data: said } = frame as ControlFrame
-      if (type === 'state_resync_required') outlet.cursor = place.resync(said) ?? outlet.cursor
+      if (type === 'state_resync_required') moves.resync(said)
       outlet.put(frame)
       if (isLast(type)) outlet.last(type, (said ?? {}) as Ending)
     }

@@ -21,7 +21,7 @@ export interface Place {
 }
 
 /** What was sent as such, and may be anything. */
-interface ResyncData {
+export interface ResyncData {
   readonly reason?: unknown
   readonly epoch?: unknown
   readonly earliestAvailableId?: unknown

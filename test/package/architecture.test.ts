@@ -20,6 +20,7 @@ const MAY_IMPORT: Record<string, Allowance> = {
   node: { values: ['core', 'sse', 'last-event-id', 'web'], types: [] },
   client: { values: ['last-event-id'], types: ['core'] },
   session: { values: [], types: ['core'] },
+  acp: { values: ['core', 'last-event-id', 'session', 'web', 'client'], types: [] },
 }
 
 /** Packages that the build puts into the package itself, with their notice. */

@@ -29,6 +29,7 @@ const SURFACE: Record<string, string[]> = {
   '/node': ['serveSse', 'sseTransport', 'toNodeHandler'],
   '/client': ['SseHttpError', 'connectBus', 'connectSse', 'createResyncGate'],
   '/session': ['ResumableSession', 'SessionRegistry', 'wsTransport'],
+  '/acp': ['createAcpBridge', 'createAcpHttpStream'],
 }
 
 describe('every entry', () => {

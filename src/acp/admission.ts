@@ -1,0 +1,61 @@
+/** Which messages of a client are taken in, judged before the agent hears of them. */
+
+import { isRequest, isResponse, type Message, sessionOf } from './messages.ts'
+import type { BridgeSettings } from './options.ts'
+import type { Questions } from './permissions.ts'
+import type { Requests } from './requests.ts'
+import type { Sessions } from './sessions.ts'
+import { Refusal } from './wire.ts'
+
+/** `'known'`: it was taken in before, and is not again. */
+export type Verdict = 'taken' | 'known' | Refusal
+
+/** Methods that are about a session, whatever their `params` say. */
+const OF_A_SESSION =
+  /^session\/(cancel|close|delete|fork|load|prompt|resume|set_config_option|set_mode|set_model)$/
+
+export function createAdmission(
+  requests: Requests,
+  questions: Questions,
+  sessions: Sessions,
+  { maxIdLength, maxPendingRequests }: BridgeSettings['limits'],
+) {
+  const isTooLong = (id: unknown) => typeof id === 'string' && id.length > maxIdLength
+
+  /** Only the first answer to an open question means anything to the agent. */
+  const admitAnswer = (message: Message, header: string | undefined): Verdict => {
+    const question = questions.get(message.id)
+    if (!question) return 'known'
+    if (question.session !== undefined && header !== question.session) return notOfSession(header)
+    questions.settle(message.id)
+    return 'taken'
+  }
+
+  const admitCall = (message: Message, header: string | undefined): Verdict => {
+    const named = sessionOf(message)
+    if (header === undefined && (named !== undefined || OF_A_SESSION.test(`${message.method}`))) {
+      return notOfSession(header)
+    }
+    if (named !== undefined && named !== header) return notOfSession(header)
+    if (isTooLong(header) || isTooLong(message.id)) return TOO_LONG
+    if (!isRequest(message)) return 'taken'
+    if (requests.isKnown(message.id)) return 'known'
+    if (requests.size >= maxPendingRequests) return new Refusal(429, 'Too many requests are pending')
+    // Its answer needs a stream to go to.
+    if (header !== undefined && !sessions.begin(header)) return new Refusal(429, 'Too many sessions')
+    requests.accept(message, header)
+    return 'taken'
+  }
+
+  return {
+    isTooLong,
+    /** `header`: the session that the request names. */
+    admit: (message: Message, header: string | undefined): Verdict =>
+      (isResponse(message) ? admitAnswer : admitCall)(message, header),
+  }
+}
+
+const notOfSession = (header: string | undefined) =>
+  new Refusal(400, `${header === undefined ? 'Missing' : 'Mismatched'} Acp-Session-Id`)
+
+export const TOO_LONG = new Refusal(400, 'The id is too long')

@@ -1,0 +1,209 @@
+/** The HTTP surface of ACP: which request is answered how. What happens behind it is the connection's. */
+
+import { SessionRegistry } from '../session/index.ts'
+import { readJson } from './body.ts'
+import { type Connection, createConnection, UNKNOWN_CONNECTION } from './connection.ts'
+import type { AcpDiagnostic } from './diagnostics.ts'
+import {
+  batchRefusal,
+  errorResponse,
+  isMessage,
+  keyOf,
+  type Message,
+  type MessageStream,
+} from './messages.ts'
+import { type AcpBridgeOptions, checkBridgeOptions } from './options.ts'
+import { randomId } from './random-id.ts'
+import { CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, Refusal, SESSION_HEADER } from './wire.ts'
+
+export interface AcpBridgeStats {
+  readonly connections: number
+  /** Session streams, with a client or in their grace. */
+  readonly sessions: number
+  /** Streams that have a client, those of connections included. */
+  readonly streams: number
+  /** Requests of clients and of agents that wait for their answer. */
+  readonly pending: number
+}
+
+export interface AcpBridge {
+  /** Answers one request of ACP over HTTP. Never rejects. */
+  handleRequest(request: Request): Promise<Response>
+  /** Ends every connection: streams end cleanly, agents are closed. Resolves once they were told. */
+  close(): Promise<void>
+  stats(): AcpBridgeStats
+}
+
+/**
+ * ACP agents over Streamable HTTP (the wire of `@agentclientprotocol/sdk` 2.4), with streams that survive a cut.
+ *
+ * Notifications and agent requests have ids, and a GET with `Last-Event-ID` gets what it missed, each once and in order,
+ * or one `_resumable_bus/state_resync_required` where that has left the ring. Answers have no id and come behind every
+ * message that was sent before them; one that a client has not confirmed comes again. A GET without `Last-Event-ID` goes
+ * on behind what the last one was sent. A turn goes on while nobody is there; it is cancelled when the grace runs out.
+ *
+ * Throws `TypeError` or `RangeError` naming a bad option.
+ */
+export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
+  const settings = checkBridgeOptions(options)
+  const { connectAgent, authorize, onDiagnostic, limits } = settings
+  const registry = new SessionRegistry({ maxReplyBytes: limits.maxTotalReplyBytes })
+  const connections = new Map<string, Connection>()
+  /** Connections whose agent is being made or asked. */
+  let opening = 0
+  let isClosed = false
+
+  const report = (diagnostic: AcpDiagnostic) => {
+    try {
+      onDiagnostic?.(diagnostic)
+    } catch {
+      // Its own affair.
+    }
+  }
+
+  /** Who sends a request; a response where it is not let in. */
+  const ownerOf = async (request: Request): Promise<{ owner: string | undefined } | Response> => {
+    if (!authorize) return { owner: undefined }
+    try {
+      const verdict = await authorize(request)
+      if (verdict === true) return { owner: undefined }
+      if (typeof verdict === 'string') return { owner: verdict }
+      // By shape: a framework's own Response may be of another realm.
+      if (typeof verdict === 'object' && typeof verdict?.headers?.get === 'function') return verdict
+    } catch (error) {
+      report({ type: 'callback_error', error })
+    }
+    return text(401, 'Unauthorized')
+  }
+
+  /** The connection that a request names, if it is the sender's. */
+  const connectionOf = (request: Request, owner: string | undefined): Connection | Refusal => {
+    const id = request.headers.get(CONNECTION_HEADER)
+    if (!id) return new Refusal(400, `Missing ${CONNECTION_HEADER}`)
+    const connection = connections.get(id)
+    return connection && connection.owner === owner ? connection : UNKNOWN_CONNECTION
+  }
+
+  const post = async (request: Request, owner: string | undefined): Promise<Response> => {
+    const type = request.headers.get('content-type')?.split(';', 1)[0]
+    if (type?.trim().toLowerCase() !== JSON_TYPE) return text(415, 'Unsupported Media Type')
+    const body = await readJson(request, limits.maxBodyBytes)
+    if (body === 413) return text(413, 'Content Too Large')
+    if (body === 400) return text(400, 'Invalid JSON')
+    const { value } = body
+    if (Array.isArray(value)) return json(400, batchRefusal())
+    if (!isMessage(value)) return text(400, 'Invalid JSON-RPC message')
+    if (value.jsonrpc === '2.0' && value.method === 'initialize' && 'id' in value) {
+      if (request.headers.get(CONNECTION_HEADER)) {
+        return text(400, 'Initialize not allowed on existing connection')
+      }
+      return initialize(request, value, owner)
+    }
+    const connection = connectionOf(request, owner)
+    if (connection instanceof Refusal) return refused(connection)
+    const refusal = await connection.post(value, request.headers.get(SESSION_HEADER) || undefined)
+    return refusal ? refused(refusal) : new Response(null, { status: 202 })
+  }
+
+  const initialize = async (request: Request, message: Message, owner: string | undefined) => {
+    if (message.id === null || keyOf(message.id) === undefined) {
+      return text(400, 'Initialize request must include an ID')
+    }
+    if (isClosed || connections.size + opening >= limits.maxConnections) {
+      return text(503, 'Too many connections', { 'retry-after': '15' })
+    }
+    const { signal } = request
+    const connectionId = randomId()
+    const controller = new AbortController()
+    let connection: Connection | undefined
+    const abandon = () => {
+      controller.abort()
+      connection?.end('not_initialized')
+    }
+    signal.addEventListener('abort', abandon)
+    try {
+      opening++
+      let agent: MessageStream
+      try {
+        agent = await connectAgent({ connectionId, request, owner, signal: controller.signal })
+      } finally {
+        opening--
+      }
+      connection = createConnection(connectionId, owner, agent, {
+        settings,
+        registry,
+        report,
+        onEnd() {
+          connections.delete(connectionId)
+          controller.abort()
+        },
+      })
+      connections.set(connectionId, connection)
+      if (isClosed || signal.aborted) abandon()
+      const answer = await connection.initialize(message)
+      return json(200, answer, { [CONNECTION_HEADER]: connectionId })
+    } catch (error) {
+      if (!connection) report({ type: 'callback_error', error })
+      abandon()
+      return json(500, errorResponse(message.id, 'Initialize failed'))
+    } finally {
+      signal.removeEventListener('abort', abandon)
+    }
+  }
+
+  const get = (request: Request, owner: string | undefined): Response => {
+    const { headers } = request
+    if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
+      return text(426, 'WebSocket upgrade is not implemented')
+    }
+    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return text(406, 'Not Acceptable')
+    const connection = connectionOf(request, owner)
+    if (connection instanceof Refusal) return refused(connection)
+    const opened = connection.open(request, headers.get(SESSION_HEADER) || undefined)
+    return opened instanceof Refusal ? refused(opened) : opened
+  }
+
+  const remove = (request: Request, owner: string | undefined): Response => {
+    const connection = connectionOf(request, owner)
+    if (connection instanceof Refusal) return refused(connection)
+    connection.end('deleted')
+    return new Response(null, { status: 202 })
+  }
+
+  return {
+    async handleRequest(request) {
+      const found = await ownerOf(request)
+      if (!('owner' in found)) return found
+      const { method } = request
+      if (method === 'POST') return post(request, found.owner)
+      if (method === 'GET') return get(request, found.owner)
+      if (method === 'DELETE') return remove(request, found.owner)
+      return text(405, 'Method Not Allowed', { allow: 'GET, POST, DELETE' })
+    },
+    async close() {
+      isClosed = true
+      for (const connection of [...connections.values()]) connection.end('bridge_closed')
+    },
+    stats() {
+      const total = { connections: connections.size, sessions: 0, streams: 0, pending: 0 }
+      for (const { stats } of connections.values()) {
+        total.sessions += stats.sessions
+        total.streams += stats.streams
+        total.pending += stats.pending
+      }
+      return total
+    },
+  }
+}
+
+function text(status: number, body: string, headers: Record<string, string> = {}): Response {
+  return new Response(body, { status, headers: { 'content-type': 'text/plain', ...headers } })
+}
+
+function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(value), { status, headers: { 'content-type': JSON_TYPE, ...headers } })
+}
+
+function refused({ status, text: reason }: Refusal): Response {
+  return text(status, reason)
+}

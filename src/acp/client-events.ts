@@ -1,0 +1,59 @@
+/** One stream of ACP as its messages, over as many connections as it takes. */
+
+import { createMoves } from '../client/moves.ts'
+import { createStream, type Ending, isLast, type SseStream } from '../client/stream.ts'
+import type { ClientSettings } from './client-options.ts'
+import { isMessage, type Message, OWN_METHODS, ownNotification } from './messages.ts'
+import { EVENT_STREAM } from './wire.ts'
+
+/**
+ * From its first message on: the first request says so with the cursor before all ids, so that a cut in front of the first
+ * id loses nothing either.
+ */
+export function openEvents(
+  url: string,
+  headers: Record<string, string>,
+  settings: ClientSettings,
+): SseStream<Message> {
+  const { fetch, credentials, retryMs, maxRetryMs, maxRetries, maxBufferSize, onRetry, onError } = settings
+  const options = {
+    fetch,
+    credentials,
+    headers: [...settings.headers, ...Object.entries({ ...headers, Accept: EVENT_STREAM })],
+    lastEventId: 0,
+    retryMs,
+    maxRetryMs,
+    maxRetries,
+    maxBufferSize,
+    onRetry,
+    onError,
+    // There 0 is never, too.
+    connectTimeoutMs: settings.connectTimeoutMs,
+    idleTimeoutMs: settings.idleTimeoutMs,
+  }
+  return createStream<Message>(url, options, (outlet) => {
+    const moves = createMoves(outlet, (data) => outlet.put(ownNotification('state_resync_required', data)))
+    return (id, event = 'message', data) => {
+      if (id !== undefined && !moves.to(id, !!data)) return
+      if (!data) return
+      let message: unknown
+      try {
+        message = JSON.parse(data)
+        if (!isMessage(message)) throw new TypeError('no JSON-RPC message')
+      } catch (error) {
+        return outlet.reject(error as Error, { event, data, cursor: outlet.cursor })
+      }
+      const control = id === undefined ? controlOf(message) : undefined
+      if (control === 'state_resync_required') moves.resync(message.params as object | null)
+      outlet.put(message)
+      if (control && isLast(control)) outlet.last(control, (message.params ?? {}) as Ending)
+    }
+  })
+}
+
+/** The type of the control frame that a notification is. */
+function controlOf({ method }: Message): string | undefined {
+  return typeof method === 'string' && method.startsWith(OWN_METHODS)
+    ? method.slice(OWN_METHODS.length)
+    : undefined
+}

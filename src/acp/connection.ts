@@ -1,0 +1,299 @@
+/**
+ * One connection: a client, its agent, the connection's own stream and those of its sessions.
+ *
+ * Calls of the agent go out on the stream of the session that they name, answers on the stream that their request came
+ * from. The connection ends in one place, `end`.
+ */
+
+import { after } from '../internal/timer.ts'
+import { type Cursor, parseCursor } from '../last-event-id/index.ts'
+import type { SessionRegistry } from '../session/index.ts'
+import { createAdmission, TOO_LONG } from './admission.ts'
+import type { AcpDiagnostic, ConnectionEnd } from './diagnostics.ts'
+import {
+  errorResponse,
+  isMessage,
+  isRequest,
+  isResponse,
+  keyOf,
+  type Message,
+  type MessageStream,
+  notification,
+  sessionInResult,
+  sessionOf,
+  unanswered,
+} from './messages.ts'
+import type { BridgeSettings } from './options.ts'
+import { createQuestions } from './permissions.ts'
+import { createRequests, type Route } from './requests.ts'
+import { createSessions } from './sessions.ts'
+import { type AcpStream, openStream } from './stream.ts'
+import { farewell } from './transport.ts'
+import { ENDS_SESSION, Refusal, SESSION_EXPIRED } from './wire.ts'
+
+export const UNKNOWN_CONNECTION = new Refusal(404, 'Unknown Acp-Connection-Id')
+
+export interface Connection {
+  readonly id: string
+  readonly owner: string | undefined
+  /** Gives the agent its first message; the answer, which no stream carries. Rejects where none comes. */
+  initialize(message: Message): Promise<Message>
+  /** Takes a message in; undefined once the agent has it, or had it before. */
+  post(message: Message, sessionId: string | undefined): Promise<Refusal | undefined>
+  /** The stream of a session, or the connection's own. */
+  open(request: Request, sessionId: string | undefined): Response | Refusal
+  end(reason: ConnectionEnd): void
+  readonly stats: { readonly sessions: number; readonly streams: number; readonly pending: number }
+}
+
+export interface Surroundings {
+  readonly settings: BridgeSettings
+  readonly registry: SessionRegistry
+  readonly report: (diagnostic: AcpDiagnostic) => void
+  /** The connection is over; its agent is told as this is called. */
+  readonly onEnd: () => void
+}
+
+export function createConnection(
+  id: string,
+  owner: string | undefined,
+  agent: MessageStream,
+  { settings, registry, report, onEnd }: Surroundings,
+): Connection {
+  const { limits, connectionGraceMs, permissionTimeoutMs } = settings
+  const reader = agent.readable.getReader()
+  const writer = agent.writable.getWriter()
+  const requests = createRequests()
+  /** Give up what the agent has not taken yet. */
+  const telling = new Set<() => void>()
+  let state: 'open' | 'draining' | 'over' = 'open'
+  let initialized: { readonly key: string; settle(answer: Message | undefined): void } | undefined
+  /** Runs while nobody has the connection's own stream. */
+  let stopGrace = () => {}
+  /** It ran out, and the connection lives for its sessions alone. */
+  let isOverdue = false
+
+  // What cannot be told to the agent is found out by the reader, or by nobody.
+  const tell = (message: Message) => void writer.write(message).catch(() => {})
+
+  /** Whether the agent has taken a message, once it has, or never will. */
+  const isTold = (message: Message) =>
+    new Promise<boolean>((resolve) => {
+      const settle = (isTaken: boolean) => {
+        telling.delete(giveUp)
+        resolve(isTaken)
+      }
+      const giveUp = () => settle(false)
+      telling.add(giveUp)
+      writer.write(message).then(() => settle(true), giveUp)
+    })
+
+  const questions = createQuestions(permissionTimeoutMs, (question, session, answer) => {
+    report({ type: 'permission_timeout', ...ofStream(session) })
+    tell(answer)
+    streamOf(session)?.publish(notification('$/cancel_request', { requestId: question.id }))
+  })
+
+  const ofStream = (session: Route) => ({
+    connectionId: id,
+    ...(session !== undefined && { sessionId: session }),
+  })
+
+  const isDue = (message: Message) => !isRequest(message) || questions.isOpen(message)
+
+  const openFor = (session: Route, graceMs: number, onOver: (stream: AcpStream, reason?: string) => void) => {
+    const tellOf = (type: 'stream_detached' | 'stream_reclaimed' | 'stream_replaced') =>
+      report({ type, ...ofStream(session) })
+    const name = session === undefined ? id : `${id}/${session}`
+    const stream: AcpStream = openStream(registry, name, graceMs, settings, {
+      isDue,
+      onDetach() {
+        tellOf('stream_detached')
+        if (session === undefined) startGrace()
+      },
+      onReclaim: () => tellOf('stream_reclaimed'),
+      onReplace: () => tellOf('stream_replaced'),
+      onExpire: () => report({ type: 'session_expired', ...ofStream(session) }),
+      onClose: (reason) => onOver(stream, reason),
+    })
+    return stream
+  }
+
+  // Its time is the connection's, which has its sessions to think of.
+  const own = openFor(undefined, Infinity, () => end('overflow'))
+
+  const sessions = createSessions(limits.maxSessions, (session) =>
+    openFor(session, settings.sessionGraceMs, (stream, reason) => {
+      sessions.remove(session, stream)
+      report({ type: 'session_closed', ...ofStream(session), ...(reason !== undefined && { reason }) })
+      cancelTurn(session)
+      endIfOverdue()
+    }),
+  )
+
+  const { admit, isTooLong } = createAdmission(requests, questions, sessions, limits)
+
+  const streamOf = (session: Route) => (session === undefined ? own : sessions.get(session))
+
+  /** Nobody is there for the session any more: its turn stops, and its questions are answered in the client's place. */
+  const cancelTurn = (session: string) => {
+    if (requests.isPrompting(session)) tell(notification('session/cancel', { sessionId: session }))
+    for (const answer of questions.giveUp(session)) tell(answer)
+  }
+
+  const startGrace = () => {
+    stopGrace()
+    isOverdue = false
+    stopGrace = after(connectionGraceMs, () => {
+      isOverdue = true
+      endIfOverdue()
+    })
+  }
+
+  const endIfOverdue = () => {
+    if (isOverdue && sessions.size === 0) end(state === 'draining' ? 'agent_gone' : 'expired')
+  }
+
+  const listen = async () => {
+    try {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done || state !== 'open') return
+        await route(value)
+      }
+    } catch {
+      // A stream that fails has ended.
+    } finally {
+      drain()
+    }
+  }
+
+  /** One message of the agent; a promise where the agent is to wait for its client. */
+  const route = (message: unknown): Promise<void> | undefined => {
+    if (!isMessage(message)) report({ type: 'message_dropped', connectionId: id })
+    else if (isResponse(message)) answer(message)
+    else return call(message)
+    return undefined
+  }
+
+  const call = (message: Message) => {
+    const session = sessionOf(message)
+    const stream = session === undefined ? own : isTooLong(session) ? undefined : sessions.ofAgent(session)
+    const asks = isRequest(message)
+    if (asks) questions.ask(message, session)
+    if (stream?.publish(message)) return stream.room()
+    report({ type: 'message_dropped', ...ofStream(session) })
+    if (!asks) return undefined
+    questions.settle(message.id)
+    tell(unanswered(message))
+    return undefined
+  }
+
+  const answer = (message: Message) => {
+    if (initialized?.key === keyOf(message.id)) return initialized?.settle(message)
+    const pending = requests.settle(message.id)
+    const named = sessionInResult(message)
+    const routable = named === undefined || (!isTooLong(named) && sessions.ofAgent(named))
+    // An answer to nothing; one without an id is about something that the agent could not read.
+    if (!pending && message.id !== null) return report({ type: 'message_dropped', connectionId: id })
+    const stream = streamOf(pending?.route)
+    // A session that no stream could carry is not handed out.
+    stream?.reply(routable ? message : errorResponse(message.id, 'too many sessions'))
+    if (pending && ENDS_SESSION.test(`${pending.method}`) && 'result' in message) {
+      sessions.get(pending.session ?? '')?.end()
+    }
+  }
+
+  /** The agent is gone: clients may still have what is left, within the grace. */
+  const drain = () => {
+    if (state !== 'open') return
+    state = 'draining'
+    initialized?.settle(undefined)
+    for (const { id, route } of requests.drain())
+      streamOf(route)?.reply(errorResponse(id, 'the agent is gone'))
+    for (const stream of [...sessions.values(), own]) {
+      stream.reply(farewell('gone'))
+      stream.end()
+    }
+    startGrace()
+  }
+
+  const end = (reason: ConnectionEnd) => {
+    if (state === 'over') return
+    state = 'over'
+    stopGrace()
+    initialized?.settle(undefined)
+    // As sessions close, their turns are cancelled; what the connection itself was asked is left.
+    const code = reason === 'deleted' ? 'gone' : reason
+    for (const stream of [...sessions.values(), own]) stream.close(code)
+    for (const message of questions.giveUp()) tell(message)
+    writer.close().catch(() => {})
+    // An agent that does not read keeps nobody waiting.
+    for (const giveUp of telling) giveUp()
+    reader.cancel().catch(() => {})
+    onEnd()
+    report({ type: 'connection_closed', connectionId: id, reason })
+  }
+
+  const post = async (message: Message, header: string | undefined): Promise<Refusal | undefined> => {
+    if (state !== 'open') return UNKNOWN_CONNECTION
+    const verdict = admit(message, header)
+    if (verdict === 'known') return undefined
+    if (verdict !== 'taken') return verdict
+    return (await isTold(message)) ? undefined : UNKNOWN_CONNECTION
+  }
+
+  const open = (request: Request, sessionId: string | undefined): Response | Refusal => {
+    if (state === 'over') return UNKNOWN_CONNECTION
+    if (isTooLong(sessionId)) return TOO_LONG
+    let invalid: string | undefined
+    const cursor = parseCursor(request.headers.get('last-event-id'), (value) => {
+      invalid = value
+      report({ type: 'invalid_last_event_id', ...ofStream(sessionId), value })
+    })
+    const stream = sessionId === undefined ? own : toOpen(sessionId, cursor)
+    if (stream instanceof Refusal) return stream
+    const response = stream.attach(request, cursor, invalid !== undefined)
+    if (stream === own && own.isAttached && state === 'open') {
+      stopGrace()
+      isOverdue = false
+    }
+    return response
+  }
+
+  const toOpen = (sessionId: string, cursor: Cursor | undefined): AcpStream | Refusal => {
+    const stream = sessions.get(sessionId)
+    if (stream && (cursor || !stream.isEnded)) return stream
+    if (state === 'draining') return UNKNOWN_CONNECTION
+    if (cursor) return new Refusal(409, SESSION_EXPIRED)
+    return sessions.begin(sessionId) ?? new Refusal(409, 'Too many sessions')
+  }
+
+  startGrace()
+  void listen()
+  report({ type: 'connection_opened', connectionId: id })
+
+  return {
+    id,
+    owner,
+    initialize: (message) =>
+      new Promise((resolve, reject) => {
+        initialized = {
+          key: keyOf(message.id) as string,
+          settle(answer) {
+            initialized = undefined
+            if (answer) resolve(answer)
+            else reject(new Error('the agent did not answer'))
+          },
+        }
+        tell(message)
+      }),
+    post,
+    open,
+    end,
+    get stats() {
+      const streams = [own, ...sessions.values()].filter((stream) => stream.isAttached).length
+      return { sessions: sessions.size, streams, pending: requests.size + questions.size }
+    },
+  }
+}

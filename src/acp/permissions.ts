@@ -1,0 +1,73 @@
+/**
+ * What the agent asks its client (permissions, files, terminals), from the question to its one answer.
+ *
+ * A question is asked again only while it waits: a replay of one that was answered says nothing to the client, and a
+ * second answer says nothing to the agent. So the memory is that of the agent's open questions, however long the replay.
+ */
+
+import { after } from '../internal/timer.ts'
+import { keyOf, type Message, unanswered } from './messages.ts'
+import type { Route } from './requests.ts'
+
+interface Question {
+  readonly message: Message
+  readonly session: Route
+  readonly stopTimer: () => void
+}
+
+export interface Questions {
+  readonly size: number
+  /** The agent asks. A second question of the same id takes the place of the first. */
+  ask(message: Message, session: Route): void
+  /** Whether this very question waits for its answer. */
+  isOpen(message: Message): boolean
+  get(id: unknown): { readonly session: Route } | undefined
+  /** The question of that id is answered. */
+  settle(id: unknown): void
+  /** Answers, in the client's place, what waits in a session, or all that waits. */
+  giveUp(session?: string): Message[]
+}
+
+/**
+ * `permissionTimeoutMs` after a permission was asked for, `onTimeout` gets the question and the answer in the user's place;
+ * `Infinity` is never. The time runs on while nobody is there to be asked.
+ */
+export function createQuestions(
+  permissionTimeoutMs: number,
+  onTimeout: (question: Message, session: Route, answer: Message) => void,
+): Questions {
+  const open = new Map<string, Question>()
+
+  const take = (key: string | undefined) => {
+    open.get(key ?? '')?.stopTimer()
+    open.delete(key ?? '')
+  }
+
+  return {
+    get size() {
+      return open.size
+    },
+    ask(message, session) {
+      const key = keyOf(message.id) as string
+      take(key)
+      const ms = message.method === 'session/request_permission' ? permissionTimeoutMs : Infinity
+      const stopTimer = after(ms, () => {
+        take(key)
+        onTimeout(message, session, unanswered(message))
+      })
+      open.set(key, { message, session, stopTimer })
+    },
+    isOpen: (message) => open.get(keyOf(message.id) ?? '')?.message === message,
+    get: (id) => open.get(keyOf(id) ?? ''),
+    settle: (id) => void take(keyOf(id)),
+    giveUp(session) {
+      const answers: Message[] = []
+      for (const [key, { message, session: asked }] of open) {
+        if (session !== undefined && asked !== session) continue
+        take(key)
+        answers.push(unanswered(message))
+      }
+      return answers
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** The session streams of one connection: which there are, which there were, and that there are not too many. */
+
+import type { AcpStream } from './stream.ts'
+
+export interface Sessions {
+  readonly size: number
+  get(id: string): AcpStream | undefined
+  /** For a client that begins: the stream, a fresh one where the last one has ended; undefined where that is one too many. */
+  begin(id: string): AcpStream | undefined
+  /** For an agent that says something: a session that has expired gets no new stream, since nobody would come for it. */
+  ofAgent(id: string): AcpStream | undefined
+  /** The stream is over. */
+  remove(id: string, stream: AcpStream): void
+  values(): Iterable<AcpStream>
+}
+
+// Sessions that ended, remembered so that what the agent still says of them does not bring them back.
+const REMEMBERED = 256
+
+export function createSessions(maxSessions: number, open: (id: string) => AcpStream): Sessions {
+  const streams = new Map<string, AcpStream>()
+  const over = new Set<string>()
+
+  const add = (id: string) => {
+    if (streams.size >= maxSessions) return undefined
+    over.delete(id)
+    const stream = open(id)
+    streams.set(id, stream)
+    return stream
+  }
+
+  return {
+    get size() {
+      return streams.size
+    },
+    get: (id) => streams.get(id),
+    begin(id) {
+      const stream = streams.get(id)
+      if (stream && !stream.isEnded) return stream
+      stream?.close('replaced')
+      return add(id)
+    },
+    ofAgent: (id) => streams.get(id) ?? (over.has(id) ? undefined : add(id)),
+    remove(id, stream) {
+      if (streams.get(id) !== stream) return
+      streams.delete(id)
+      over.add(id)
+      if (over.size > REMEMBERED) over.delete(over.values().next().value as string)
+    },
+    values: () => [...streams.values()],
+  }
+}

@@ -1,0 +1,54 @@
+/** One GET of ACP as the transport of a session: JSON-RPC messages only, and what is none of them as a comment. */
+
+import type { BusEvent, Frame } from '../index.ts'
+import { cursorText } from '../internal/cursor.ts'
+import { payloadJson } from '../internal/kept.ts'
+import { bodyOf, webBytes } from '../web/body.ts'
+import { openTransport, type TransportStream } from '../web/transport.ts'
+import { type Message, ownNotification } from './messages.ts'
+
+/** What the end of a replay is sent as. */
+const REPLAY_COMPLETE = 'replay_complete'
+
+/** A frame of the bus as what `send` of the transport takes. The message of an event is its `data`. */
+export function outgoing(frame: Frame): unknown {
+  if (frame.id !== undefined) return frame
+  return frame.type === REPLAY_COMPLETE ? REPLAY_COMPLETE : ownNotification(frame.type, frame.data)
+}
+
+export interface AcpTransport {
+  readonly transport: TransportStream
+  readonly response: Response
+}
+
+/** Without `retry:`: ACP's own clients know none, and ours has a better one than all streams together. */
+export function openAcpTransport(request: Request, epoch: string, heartbeatMs: number): AcpTransport {
+  const { transport, stream, headers, write } = openTransport({ epoch, heartbeatMs, retryMs: 0 }, webBytes)
+
+  // With an id it is an event, whose JSON was made as it was published.
+  const textOf = (message: unknown, id: number | undefined) => {
+    if (id !== undefined) return `id: ${cursorText(id, epoch)}\ndata: ${payloadJson(message as BusEvent)}\n\n`
+    return message === REPLAY_COMPLETE ? `: ${REPLAY_COMPLETE}\n\n` : `data: ${JSON.stringify(message)}\n\n`
+  }
+
+  return {
+    transport: {
+      send: (message, id) => write(() => textOf(message, id)),
+      cursor: (id) => transport.cursor?.(id),
+      close(reason) {
+        if (reason !== undefined) void write(() => textOf(farewell(reason), undefined))
+        transport.close()
+      },
+      get isClosed() {
+        return transport.isClosed
+      },
+      closed: transport.closed,
+    },
+    response: new Response(bodyOf(stream, request.signal), { headers }),
+  }
+}
+
+/** The last message of a stream that will not go on, or not here. */
+export function farewell(code: string): Message {
+  return ownNotification('stream_error', { error: code, code })
+}

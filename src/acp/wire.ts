@@ -1,0 +1,23 @@
+/** The names of ACP's Streamable HTTP that both ends use. */
+
+export const CONNECTION_HEADER = 'Acp-Connection-Id'
+export const SESSION_HEADER = 'Acp-Session-Id'
+export const EVENT_STREAM = 'text/event-stream'
+export const JSON_TYPE = 'application/json'
+
+/** A session that is not there any more, to a client that comes back for the rest of it. */
+export const SESSION_EXPIRED = 'session_expired'
+
+/** Why a request is not served. */
+export class Refusal {
+  readonly status: number
+  readonly text: string
+
+  constructor(status: number, text: string) {
+    this.status = status
+    this.text = text
+  }
+}
+
+/** Methods whose success ends the session. */
+export const ENDS_SESSION = /^session\/(close|delete)$/
