@@ -1,0 +1,98 @@
+/** A bus on another backend: `publish` returns a promise, and the test says when an event is delivered and when it resolves. */
+
+import {
+  type BusEvent,
+  type BusLike,
+  EventBus,
+  type Frame,
+  type PublishInput,
+  type Subscription,
+} from '../../src/index.ts'
+
+interface Publishing {
+  readonly input: PublishInput
+  event: BusEvent | undefined
+  settle(event: BusEvent | undefined): void
+  fail(error: unknown): void
+}
+
+export class AsyncBus implements BusLike {
+  inner = new EventBus()
+  /** What was published and has not resolved. */
+  readonly pending: Publishing[] = []
+  readonly #subscriptions = new Set<{ sub: Subscription<Frame>; fail: (error: unknown) => void }>()
+
+  get epoch(): string {
+    return this.inner.epoch
+  }
+
+  get lastEventId(): number {
+    return this.inner.lastEventId
+  }
+
+  get earliestAvailableId(): number {
+    return this.inner.earliestAvailableId
+  }
+
+  get ended(): boolean {
+    return this.inner.ended
+  }
+
+  get closed(): boolean {
+    return this.inner.closed
+  }
+
+  subscribe(options?: Parameters<BusLike['subscribe']>[0]): Subscription<Frame> {
+    const sub = this.inner.subscribe(options)
+    const entry = { sub, fail: (_: unknown) => {} }
+    this.#subscriptions.add(entry)
+    const receive = sub.receive.bind(sub)
+    sub.receive = (resolve, reject) => {
+      entry.fail = reject
+      receive(resolve, reject)
+    }
+    return sub
+  }
+
+  publish(input: PublishInput): Promise<BusEvent | undefined> {
+    return new Promise((settle, fail) => this.pending.push({ input, event: undefined, settle, fail }))
+  }
+
+  end(): void {
+    this.inner.end()
+  }
+
+  close(options?: { drain?: boolean | undefined }): void {
+    this.inner.close(options)
+  }
+
+  /** Gives the oldest event that has none its id, and to the subscribers; its publisher does not know yet. */
+  deliver(): void {
+    const publishing = this.pending.find((one) => one.event === undefined)
+    if (publishing) publishing.event = this.inner.publish(publishing.input)
+  }
+
+  /** Tells the oldest publisher. */
+  resolve(): void {
+    const publishing = this.pending.shift()
+    publishing?.settle(publishing.event ?? this.inner.publish(publishing.input))
+  }
+
+  /** The oldest publisher is told that the backend is away. */
+  fail(): void {
+    this.pending.shift()?.fail(Object.assign(new Error('away'), { code: 'backend_unavailable' }))
+  }
+
+  failSubscriptions(): void {
+    for (const { fail } of this.#subscriptions) fail(new Error('away'))
+  }
+
+  endSubscriptions(): void {
+    for (const { sub } of this.#subscriptions) void sub.return()
+  }
+
+  /** The backend lost everything: ids start again, in a new epoch. */
+  recreate(): void {
+    this.inner = new EventBus()
+  }
+}
