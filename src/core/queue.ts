@@ -1,9 +1,9 @@
 /**
  * A bounded FIFO between code that must never wait and a reader that may.
  *
- * What is kept: everything accepted, until it is read or dropped by `close({ drain: false })` or `return()`. Who misses
- * what: nobody; a value that does not fit is refused at `push`, and the caller decides. A reader that waits is handed the
- * value at once, so what it takes is never part of the backlog. Overlapping reads are answered first come, first served.
+ * What is kept: everything accepted, until it is read or dropped. Nobody misses anything: a value that does not fit is
+ * refused at `push`, and the caller decides. A reader that waits is handed the value at once, so what it takes is never
+ * part of the backlog. Overlapping reads are answered first come, first served.
  */
 
 import { check, drains, option, wrongType } from '../internal/check.ts'
@@ -13,7 +13,6 @@ import { closeRuns, Entry, failing } from './queue-parts.ts'
 
 const NOTHING = Symbol()
 const BATCH_LIMIT = 256
-// Slots that were read are cut off when they are this many more than what is left.
 const SPARE_SLOTS = 64
 
 export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
@@ -82,11 +81,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   close(options: { drain?: boolean | undefined } = {}): void {
     const drain = drains(options)
     this.#closed = true
-    if (!drain) {
-      const dropped = this.#slots
-      this.#empty()
-      closeRuns(dropped)
-    }
+    if (!drain) closeRuns(this.#empty())
     this.#serve()
   }
 
@@ -114,12 +109,6 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** All that is ready, at most 256 entries; waits for the first one where nothing is. */
   nextBatch(): Promise<Result<T[]>> {
-    try {
-      const value = this.#busy ? NOTHING : this.#takeBatch()
-      if (value !== NOTHING) return Promise.resolve({ value, done: false })
-    } catch (error) {
-      return Promise.reject(error)
-    }
     return this.#wait(true) as Promise<Result<T[]>>
   }
 
@@ -162,8 +151,11 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** A live entry that fits, for subclasses: a read that waits gets it at once. */
   protected append(value: T, bytes: number): void {
-    if (this.#firstWaiter !== undefined && !this.#pulling) {
-      this.#hand(this.#firstWaiter, value)
+    const waiter = this.#firstWaiter
+    if (waiter !== undefined && !this.#pulling) {
+      this.#firstWaiter = waiter.next
+      this.handedOut(value)
+      waiter.resolve({ value: (waiter.batch ? [value] : value) as never, done: false })
       return
     }
     this.#size++
@@ -171,12 +163,6 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       this.#bytes += bytes
       this.#place(new Entry(value, bytes))
     } else this.#slots.push(value)
-  }
-
-  #hand(waiter: Waiter, value: T): void {
-    this.#firstWaiter = waiter.next
-    this.handedOut(value)
-    waiter.resolve({ value: (waiter.batch ? [value] : value) as never, done: false })
   }
 
   #place(entry: Entry): void {
@@ -251,9 +237,8 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     const { length } = slots
     if (this.#bare && this.#head === 0 && length <= BATCH_LIMIT) {
       if (length === 0) return NOTHING
-      this.#empty()
       this.handedOut(slots[length - 1] as T)
-      return slots
+      return this.#empty() as T[]
     }
     const batch: T[] = []
     try {
@@ -284,9 +269,12 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     }
   }
 
-  #empty(): void {
+  /** Gives away what stands here, read or not. */
+  #empty(): unknown[] {
+    const given = this.#slots
     this.#slots = []
     this.#head = this.#size = this.#bytes = this.#entries = 0
+    return given
   }
 
   /**

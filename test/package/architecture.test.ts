@@ -26,7 +26,7 @@ const MAY_IMPORT: Record<string, Allowance> = {
 /** Packages that the build puts into the package itself, with their notice. */
 const BUNDLED = ['client/blocks.ts imports eventsource-parser']
 
-const MAX_LINES = 330
+const MAX_LINES = 300
 
 const files = readSources()
 const outsideNode = files.filter((file) => file.unit !== 'node')
