@@ -38,7 +38,7 @@ export class Pump {
   #lastReplayed: number | undefined
   /** Everything up to here has gone out, or was told as gone. */
   #place: Place
-  /** The id that the client was given last, if it can be one of this epoch. */
+  /** The id that the transport was given last, if it can be one of this epoch. */
   #cursor: number | undefined
   #subscription: Subscription
   /** A frame that came while the loop was busy or asleep. */
@@ -160,36 +160,37 @@ export class Pump {
   }
 
   async #give(frame: Frame): Promise<void> {
-    const { id, type } = frame
-    if (id === undefined) await this.#giveControl(frame)
-    else if (isFence(frame)) {
-      this.#replayedFences++
-      this.#host.fences.saw(frame as BusEvent, this.#subscription.epoch)
-      if (this.transport.cursor) await this.#moveCursor(id)
-    } else {
-      this.#lastReplayed = id
-      await this.#send(frame)
+    // Known already, since the next frame is asked for behind this one.
+    const place = { id: this.#subscription.position, epoch: this.#subscription.epoch }
+    const taken = () => {
+      this.#place = place
+      this.#host.reached(place)
     }
-    // Read now, since the next frame has not been asked for yet. The end of the stream is no place of its own.
-    if (this.#stopped || type === 'client_evicted') return
-    this.#place = { id: this.#subscription.position, epoch: this.#subscription.epoch }
-    this.#host.reached(this.#place)
+    if (frame.id === undefined) return this.#giveControl(frame, taken)
+    if (!isFence(frame)) {
+      this.#lastReplayed = frame.id
+      return this.#send(frame, taken)
+    }
+    this.#replayedFences++
+    this.#host.fences.saw(frame as BusEvent, place.epoch)
+    return this.#moveCursor(frame.id, taken)
   }
 
-  async #giveControl(frame: Frame): Promise<void> {
+  async #giveControl(frame: Frame, taken: () => void): Promise<void> {
     switch (frame.type) {
       case 'client_evicted':
         return
       case 'replay_complete':
         // Of a subscription that took over from another: the client asked for no replay.
-        if (!this.#replaying) return
-        await this.#send(this.#counted(frame))
-        this.#replaying = false
-        return
+        if (!this.#replaying) return taken()
+        return this.#send(this.#counted(frame), () => {
+          this.#replaying = false
+          taken()
+        })
       case 'state_resync_required':
         this.#cursor = undefined
     }
-    return this.#send(frame)
+    return this.#send(frame, taken)
   }
 
   /** `replay_complete` without the fences. */
@@ -201,52 +202,65 @@ export class Pump {
     return { v: 1, type: 'replay_complete', data } as Frame
   }
 
-  async #send(frame: Frame): Promise<void> {
+  async #send(frame: Frame, taken: () => void): Promise<void> {
     const { id } = frame
     const message = this.#host.translate(frame)
     // Translating is user code.
-    if (message === undefined || this.#stopped) return
+    if (this.#stopped) return
     const { transport } = this
+    if (message === undefined) return taken()
     try {
-      await this.#settled(id === undefined ? transport.send(message) : transport.send(message, id))
-      if (id !== undefined) this.#cursor = id
+      if (id === undefined) await this.#settled(transport.send(message), taken)
+      else {
+        await this.#settled(transport.send(message, id), () => {
+          this.#cursor = id
+          taken()
+        })
+      }
     } catch (error) {
       if (this.#stopped || transport.isClosed || isSerialisable(message)) throw error
-      if (id !== undefined) await this.#tellLost(frame as BusEvent)
+      if (id === undefined) taken()
+      else await this.#tellLost(frame as BusEvent, taken)
     }
   }
 
   /** JSON cannot carry an event: it is told as lost, and the cursor moves past it. */
-  #tellLost({ id, type }: BusEvent): Promise<void> {
+  #tellLost({ id, type }: BusEvent, taken: () => void): Promise<void> {
     const { epoch } = this.#subscription
     const data = { reason: 'not_serialisable', lastDeliveredId: id - 1, earliestAvailableId: id + 1, epoch }
     this.#subscription.report({ type: 'event_not_serialisable', id, eventType: type })
-    return this.#send({ v: 1, type: 'state_resync_required', data } as Frame)
+    return this.#send({ v: 1, type: 'state_resync_required', data } as Frame, taken)
   }
 
-  async #giveReply(reply: Reply): Promise<void> {
-    await this.#settled(this.transport.send(reply.message))
-    if (this.#stopped) return
-    const sending = this.#host.replies.taken(reply)
-    if (sending !== undefined) this.#host.fences.raise(sending)
+  #giveReply(reply: Reply): Promise<void> {
+    return this.#settled(this.transport.send(reply.message), () => {
+      const sending = this.#host.replies.taken(reply)
+      if (sending !== undefined) this.#host.fences.raise(sending)
+    })
   }
 
-  async #moveCursor(id: number): Promise<void> {
-    await this.#settled(this.transport.cursor?.(id))
-    this.#cursor = id
+  #moveCursor(id: number, taken?: () => void): Promise<void> {
+    return this.#settled(this.transport.cursor?.(id), () => {
+      this.#cursor = id
+      taken?.()
+    })
   }
 
-  /** Waits until the transport has taken what it was given, and not for ever. */
-  async #settled(sent: void | Promise<void>): Promise<void> {
+  /**
+   * Waits until the transport has taken what it was given, and not for ever. `taken` runs as the promise settles: a
+   * transport that took a message and then closed has taken it.
+   */
+  async #settled(sent: void | Promise<void>, taken: () => void): Promise<void> {
     if (typeof sent?.then !== 'function') {
       if (this.transport.isClosed) throw closedError()
-      return
+      return taken()
     }
     this.#sendingSince = now()
     const { stallTimeoutMs } = this.#host
     if (stallTimeoutMs > 0 && this.#stopWatch === undefined) this.#watch(stallTimeoutMs)
     try {
       await sent
+      if (!this.#stopped) taken()
     } finally {
       this.#sendingSince = undefined
     }

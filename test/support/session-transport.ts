@@ -22,6 +22,8 @@ export class FakeTransport implements TransportStream {
   readonly closes: (string | undefined)[] = []
   /** Sends that wait for `release`, `refuse` or `drop`. */
   readonly pending: Pending[] = []
+  /** Told of everything as it is taken; a moved cursor has no message. */
+  onTake: ((message: unknown, id: number | undefined) => void) | undefined
   /** Sends wait until they are released. */
   held = false
   isClosed = false
@@ -36,11 +38,14 @@ export class FakeTransport implements TransportStream {
   }
 
   send(message: unknown, id?: number): Promise<void> {
-    return this.#take(id ?? noteOf(message), () => this.messages.push({ message, id }))
+    return this.#take(id ?? noteOf(message), () => {
+      this.messages.push({ message, id })
+      this.onTake?.(message, id)
+    })
   }
 
   cursor(id: number): Promise<void> {
-    return this.#take(`cursor ${id}`, () => {})
+    return this.#take(`cursor ${id}`, () => this.onTake?.(undefined, id))
   }
 
   close(reason?: string): void {
