@@ -23,6 +23,15 @@ import { CONNECTION_HEADER, ENDS_SESSION, SESSION_EXPIRED, SESSION_HEADER } from
 // An agent may be a program that is fetched before it starts.
 const INITIALIZE_MS = 120_000
 
+/** A request of this side that waits for its answer. */
+interface Asking {
+  readonly id: unknown
+  readonly session: string | undefined
+  readonly method: unknown
+  /** The server has it. */
+  isTaken: boolean
+}
+
 /** A refusal of these means that the whole connection is unusable. */
 const FATAL = new Set([401, 403, 404, 410])
 
@@ -54,10 +63,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   /** Aborts whatever is on its way. */
   const life = new AbortController()
   /** Requests of this side, by id, and those of the agent that this side has not answered. */
-  const asking = new Map<
-    string,
-    { readonly id: unknown; readonly session: string | undefined; readonly method: unknown }
-  >()
+  const asking = new Map<string, Asking>()
   const asked = new Map<string, string | undefined>()
   const sessions = new Map<string, { readonly events: SseStream<Message>; readonly over: Promise<void> }>()
   let connectionId: string | undefined
@@ -138,7 +144,8 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   const post = async (message: Message) => {
     const session = isResponse(message) ? asked.get(keyOf(message.id) ?? '') : sessionOf(message)
     const key = isRequest(message) ? (keyOf(message.id) as string) : undefined
-    if (key !== undefined) asking.set(key, { id: message.id, session, method: message.method })
+    if (key !== undefined)
+      asking.set(key, { id: message.id, session, method: message.method, isTaken: false })
     const init = { method: 'POST', headers: headersOf(session), body: JSON.stringify(message) }
     const sending = { mayRepeat: always, timeoutMs: settings.connectTimeoutMs, signal: life.signal }
     try {
@@ -150,6 +157,8 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     } finally {
       if (isResponse(message)) asked.delete(keyOf(message.id) ?? '')
     }
+    const request = asking.get(key ?? '')
+    if (request) request.isTaken = true
     // Behind the POST: it is what begins a session, and the stream starts before all that came since.
     if (key !== undefined && session !== undefined) openSession(session)
   }
@@ -206,7 +215,8 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     }
     sessions.delete(session)
     for (const [key, request] of asking) {
-      if (request.session !== session) continue
+      // One that is still on its way begins the session anew.
+      if (request.session !== session || !request.isTaken) continue
       asking.delete(key)
       put(errorResponse(request.id, reason, { code, sessionId: session }))
     }

@@ -9,6 +9,7 @@ import { after } from '../internal/timer.ts'
 import { type Cursor, parseCursor } from '../last-event-id/index.ts'
 import type { SessionRegistry } from '../session/index.ts'
 import { createAdmission, TOO_LONG } from './admission.ts'
+import { linkTo } from './agent-link.ts'
 import type { AcpDiagnostic, ConnectionEnd } from './diagnostics.ts'
 import {
   errorResponse,
@@ -61,32 +62,13 @@ export function createConnection(
   { settings, registry, report, onEnd }: Surroundings,
 ): Connection {
   const { limits, connectionGraceMs, permissionTimeoutMs } = settings
-  const reader = agent.readable.getReader()
-  const writer = agent.writable.getWriter()
   const requests = createRequests()
-  /** Give up what the agent has not taken yet. */
-  const telling = new Set<() => void>()
   let state: 'open' | 'draining' | 'over' = 'open'
   let initialized: { readonly key: string; settle(answer: Message | undefined): void } | undefined
   /** Runs while nobody has the connection's own stream. */
   let stopGrace = () => {}
   /** It ran out, and the connection lives for its sessions alone. */
   let isOverdue = false
-
-  // What cannot be told to the agent is found out by the reader, or by nobody.
-  const tell = (message: Message) => void writer.write(message).catch(() => {})
-
-  /** Whether the agent has taken a message, once it has, or never will. */
-  const isTold = (message: Message) =>
-    new Promise<boolean>((resolve) => {
-      const settle = (isTaken: boolean) => {
-        telling.delete(giveUp)
-        resolve(isTaken)
-      }
-      const giveUp = () => settle(false)
-      telling.add(giveUp)
-      writer.write(message).then(() => settle(true), giveUp)
-    })
 
   const questions = createQuestions(permissionTimeoutMs, (question, session, answer) => {
     report({ type: 'permission_timeout', ...ofStream(session) })
@@ -107,6 +89,10 @@ export function createConnection(
     const name = session === undefined ? id : `${id}/${session}`
     const stream: AcpStream = openStream(registry, name, graceMs, settings, {
       isDue,
+      // An open question that has left the ring is asked again, or it would wait for ever. The client knows its id.
+      onGap(earliest) {
+        for (const question of questions.before(earliest, session)) isPublished(stream, question)
+      },
       onDetach() {
         tellOf('stream_detached')
         if (session === undefined) startGrace()
@@ -154,22 +140,9 @@ export function createConnection(
     if (isOverdue && sessions.size === 0) end(state === 'draining' ? 'agent_gone' : 'expired')
   }
 
-  const listen = async () => {
-    try {
-      for (;;) {
-        const { done, value } = await reader.read()
-        if (done || state !== 'open') return
-        await route(value)
-      }
-    } catch {
-      // A stream that fails has ended.
-    } finally {
-      drain()
-    }
-  }
-
   /** One message of the agent; a promise where the agent is to wait for its client. */
   const route = (message: unknown): Promise<void> | undefined => {
+    if (state === 'over') return undefined
     if (!isMessage(message)) report({ type: 'message_dropped', connectionId: id })
     else if (isResponse(message)) answer(message)
     else return call(message)
@@ -181,7 +154,7 @@ export function createConnection(
     const stream = session === undefined ? own : isTooLong(session) ? undefined : sessions.ofAgent(session)
     const asks = isRequest(message)
     if (asks) questions.ask(message, session)
-    if (stream?.publish(message)) return stream.room()
+    if (stream && isPublished(stream, message)) return stream.room()
     report({ type: 'message_dropped', ...ofStream(session) })
     if (!asks) return undefined
     questions.settle(message.id)
@@ -189,13 +162,19 @@ export function createConnection(
     return undefined
   }
 
+  const isPublished = (stream: AcpStream, message: Message) => {
+    const place = stream.publish(message)
+    if (place !== undefined) questions.placed(message, place)
+    return place !== undefined
+  }
+
   const answer = (message: Message) => {
     if (initialized?.key === keyOf(message.id)) return initialized?.settle(message)
     const pending = requests.settle(message.id)
-    const named = sessionInResult(message)
-    const routable = named === undefined || (!isTooLong(named) && sessions.ofAgent(named))
     // An answer to nothing; one without an id is about something that the agent could not read.
     if (!pending && message.id !== null) return report({ type: 'message_dropped', connectionId: id })
+    const named = sessionInResult(message)
+    const routable = named === undefined || (!isTooLong(named) && sessions.begin(named))
     const stream = streamOf(pending?.route)
     // A session that no stream could carry is not handed out.
     stream?.reply(routable ? message : errorResponse(message.id, 'too many sessions'))
@@ -227,10 +206,7 @@ export function createConnection(
     const code = reason === 'deleted' ? 'gone' : reason
     for (const stream of [...sessions.values(), own]) stream.close(code)
     for (const message of questions.giveUp()) tell(message)
-    writer.close().catch(() => {})
-    // An agent that does not read keeps nobody waiting.
-    for (const giveUp of telling) giveUp()
-    reader.cancel().catch(() => {})
+    link.close()
     onEnd()
     report({ type: 'connection_closed', connectionId: id, reason })
   }
@@ -240,7 +216,7 @@ export function createConnection(
     const verdict = admit(message, header)
     if (verdict === 'known') return undefined
     if (verdict !== 'taken') return verdict
-    return (await isTold(message)) ? undefined : UNKNOWN_CONNECTION
+    return (await link.isTold(message)) ? undefined : UNKNOWN_CONNECTION
   }
 
   const open = (request: Request, sessionId: string | undefined): Response | Refusal => {
@@ -269,8 +245,9 @@ export function createConnection(
     return sessions.begin(sessionId) ?? new Refusal(409, 'Too many sessions')
   }
 
+  const link = linkTo(agent, route, drain)
+  const { tell } = link
   startGrace()
-  void listen()
   report({ type: 'connection_opened', connectionId: id })
 
   return {

@@ -31,7 +31,7 @@ export interface AcpLimits {
   maxRingBytes?: number | undefined
   /** Answers that one stream keeps for a client that has not confirmed them, default 256. */
   maxReplies?: number | undefined
-  /** Their bytes, default 1,048,576. */
+  /** Their bytes, default 4,194,304. */
   maxReplyBytes?: number | undefined
   /** Those bytes in the whole bridge, default 67,108,864. */
   maxTotalReplyBytes?: number | undefined
@@ -103,7 +103,7 @@ export function checkBridgeOptions(options: AcpBridgeOptions) {
       maxIdLength: limit('maxIdLength', 1024),
       maxRingBytes: limit('maxRingBytes', 4_194_304),
       maxReplies: limit('maxReplies', 256),
-      maxReplyBytes: limit('maxReplyBytes', 1_048_576),
+      maxReplyBytes: limit('maxReplyBytes', 4_194_304),
       maxTotalReplyBytes: limit('maxTotalReplyBytes', 67_108_864),
     },
   } as const

@@ -13,6 +13,8 @@ interface Question {
   readonly message: Message
   readonly session: Route
   readonly stopTimer: () => void
+  /** The id under which its stream replays it. */
+  place: number | undefined
 }
 
 export interface Questions {
@@ -21,6 +23,10 @@ export interface Questions {
   ask(message: Message, session: Route): void
   /** Whether this very question waits for its answer. */
   isOpen(message: Message): boolean
+  /** It was published under this id. */
+  placed(message: Message, place: number): void
+  /** Those of a session that no replay brings any more: published before `place`. */
+  before(place: number, session: Route): Message[]
   get(id: unknown): { readonly session: Route } | undefined
   /** The question of that id is answered. */
   settle(id: unknown): void
@@ -55,8 +61,16 @@ export function createQuestions(
         take(key)
         onTimeout(message, session, unanswered(message))
       })
-      open.set(key, { message, session, stopTimer })
+      open.set(key, { message, session, stopTimer, place: undefined })
     },
+    placed(message, place) {
+      const question = open.get(keyOf(message.id) ?? '')
+      if (question) question.place = place
+    },
+    before: (place, session) =>
+      [...open.values()]
+        .filter((one) => one.session === session && one.place !== undefined && one.place < place)
+        .map(({ message }) => message),
     isOpen: (message) => open.get(keyOf(message.id) ?? '')?.message === message,
     get: (id) => open.get(keyOf(id) ?? ''),
     settle: (id) => void take(keyOf(id)),

@@ -17,14 +17,16 @@ export interface StreamHooks {
   onClose(reason: string | undefined): void
   /** Whether a message that was published is still to be sent. */
   isDue(message: Message): boolean
+  /** A client is told that what was published before this id is gone. */
+  onGap(earliestAvailableId: number): void
 }
 
 export interface AcpStream {
   readonly isAttached: boolean
   /** Nothing more will be published. */
   readonly isEnded: boolean
-  /** A notification or a request, replayed to whoever comes back for it. False where it cannot be one. */
-  publish(message: Message): boolean
+  /** A notification or a request, replayed to whoever comes back for it; its id, or undefined where it cannot be one. */
+  publish(message: Message): number | undefined
   /** An answer. False where the stream is over. */
   reply(message: Message): boolean
   /** The answer to a GET. `invalid`: it brought something that is no cursor. */
@@ -63,7 +65,10 @@ export function openStream(
   let moved: (() => void) | undefined
 
   const translate = (frame: Frame): unknown => {
-    if (frame.id === undefined) return outgoing(frame)
+    if (frame.id === undefined) {
+      if (frame.type === 'state_resync_required') hooks.onGap(frame.data.earliestAvailableId)
+      return outgoing(frame)
+    }
     sent = frame.id
     stuck = false
     moved?.()
@@ -125,7 +130,7 @@ export function openStream(
     publish(message) {
       const event = bus.publish({ type: EVENT_TYPE, data: message })
       published = event?.id ?? published
-      return event !== undefined
+      return event?.id
     },
     reply: (message) => session.reply(message),
     attach(request, cursor, invalid) {

@@ -59,6 +59,22 @@ describe('a permission request', () => {
     expect(agent.of(0).map(({ result }) => result)).toEqual([CHOSEN, CANCELLED])
   })
 
+  it('that has left the ring before it was answered is asked again, behind the notification that says so', async () => {
+    const { agent, begin, get, post } = await scene({ ringSize: 2 }).initialize()
+    const { session, stream } = await begin()
+    stream.cut()
+    await settle()
+    agent.ask(session, 'p1')
+    for (const text of ['a', 'b', 'c']) agent.chunk(session, text)
+    await settle()
+    const again = await get(session, 0)
+    await again.until(({ messages }) => messages.some(({ id }) => id === 'p1'))
+    expect(again.heard[0]).toBe('_resumable_bus/state_resync_required')
+    expect(again.heard.filter((one) => one.includes('permission'))).toHaveLength(1)
+    await post({ id: 'p1', result: CHOSEN }, session)
+    expect((await agent.hears('p1')).result).toEqual(CHOSEN)
+  })
+
   it('is answered from its own session only', async () => {
     const { agent, begin, post } = await scene().initialize()
     const { session, stream } = await begin()

@@ -101,6 +101,11 @@ export class HandAgent {
     for (const message of messages) this.#says.enqueue({ jsonrpc: '2.0', ...message })
   }
 
+  /** Whatever it is. */
+  raw(value: unknown): void {
+    this.#says.enqueue(value)
+  }
+
   answer({ id }: Message, result: Message = {}): void {
     this.say({ id, result })
   }

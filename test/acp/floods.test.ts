@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { JSON_HEADERS, scene } from '../support/acp-bridge.ts'
+import { settle, until } from '../support/until.ts'
+
+const prompt = (sessionId: string, id: unknown = 1) => ({
+  id,
+  method: 'session/prompt',
+  params: { sessionId, prompt: [] },
+})
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => `${n}`)
+
+describe('an agent that floods', () => {
+  it('waits for a client that reads, however small the ring', async () => {
+    const { agent, begin } = await scene({ ringSize: 8 }).initialize()
+    const { session, stream } = await begin()
+    for (const text of numbers(5000)) agent.chunk(session, text)
+    await stream.until(({ chunks }) => chunks.length === 5000)
+    expect(stream.chunks).toEqual(numbers(5000))
+    expect(stream.heard).toHaveLength(5000)
+  })
+
+  it('does not wait for one that does not, nor does anybody else', async () => {
+    const { bridge, initialize } = scene({ ringSize: 64 })
+    const { id, agent, begin } = await initialize()
+    const { session, stream } = await begin()
+    const stuck = await bridge.handleRequest(
+      new Request('http://host/', {
+        headers: { accept: 'text/event-stream', 'acp-connection-id': id, 'acp-session-id': 'stuck' },
+      }),
+    )
+    expect(stuck.status).toBe(200)
+    for (const text of numbers(2000)) {
+      agent.chunk('stuck', text)
+      agent.chunk(session, text)
+    }
+    await stream.until(({ chunks }) => chunks.length === 2000)
+    expect(stream.chunks).toEqual(numbers(2000))
+    await stuck.body?.cancel()
+  })
+
+  it('goes on while nobody is there: the ring keeps the last of it', async () => {
+    const { agent, begin, get } = await scene({ ringSize: 10 }).initialize()
+    const { session, stream } = await begin()
+    stream.cut()
+    await settle()
+    for (const text of numbers(1000)) agent.chunk(session, text)
+    await settle()
+    const again = await get(session, 0)
+    await again.until(({ said }) => said.includes(': replay_complete'))
+    expect(again.chunks).toEqual(numbers(1000).slice(-10))
+  })
+
+  it('ends a stream that may keep no more answers, and no other', async () => {
+    const { diagnostics, initialize, bridge } = scene({ limits: { maxReplies: 4 } })
+    const { agent, begin, post, get } = await initialize()
+    const { session, stream } = await begin()
+    const other = await get('other')
+    stream.cut()
+    await settle()
+    for (let id = 1; id <= 5; id++) {
+      await post(prompt(session, id))
+      agent.answer({ id }, {})
+    }
+    await until(() => diagnostics.some(({ type }) => type === 'session_closed'))
+    expect((await get(session, 0)).status).toBe(409)
+    expect(bridge.stats()).toMatchObject({ connections: 1, sessions: 1 })
+    agent.chunk('other', 'unharmed')
+    await other.until(({ chunks }) => chunks.length > 0)
+  })
+
+  it('drops what is no message of JSON-RPC', async () => {
+    const { diagnostics, initialize } = scene()
+    const { agent, begin } = await initialize()
+    const { session, stream } = await begin()
+    for (const odd of [null, 7, 'text', [], [{ id: 1 }]]) agent.raw(odd)
+    agent.say({ method: 'session/update', params: { sessionId: 'x'.repeat(2000) } })
+    agent.chunk(session, 'still here')
+    await stream.until(({ chunks }) => chunks.length > 0)
+    expect(diagnostics.filter(({ type }) => type === 'message_dropped')).toHaveLength(6)
+  })
+
+  it('is told at once that nobody can answer what no stream can carry', async () => {
+    const { agent, begin } = await scene({ limits: { maxSessions: 1 } }).initialize()
+    await begin()
+    agent.ask('one too many', 'p1')
+    expect((await agent.hears('p1')).result).toEqual({ outcome: { outcome: 'cancelled' } })
+  })
+
+  it('hands out no session that no stream could carry', async () => {
+    const { agent, begin, post } = await scene({ limits: { maxSessions: 1 } }).initialize()
+    const { own } = await begin()
+    await post({ id: 'second', method: 'session/new', params: {} })
+    await own.until(({ messages }) => messages.some(({ id }) => id === 'second'))
+    expect(own.messages.at(-1)).toMatchObject({ id: 'second', error: { message: 'too many sessions' } })
+    expect(agent.of('session/new')).toHaveLength(2)
+  })
+})
+
+describe('a client that floods', () => {
+  it('gets its statuses and leaves nothing behind', async () => {
+    const { bridge, initialize, request } = scene({ limits: { maxSessions: 4, maxPendingRequests: 8 } })
+    const { id, post, get, agent } = await initialize()
+    const statuses = new Set<number>()
+    for (let n = 0; n < 300; n++) {
+      statuses.add((await get(`s${n}`)).status)
+      statuses.add(await post(prompt(`s${n}`, n)))
+      statuses.add(await post({ id: `q${n}`, result: {} }, `s${n}`))
+      const headers = { ...JSON_HEADERS, 'acp-connection-id': id }
+      statuses.add((await request('POST', headers, '{"jsonrpc": garbage')).status)
+      statuses.add((await request('POST', headers, `[${n}]`)).status)
+      statuses.add(
+        (await request('GET', { accept: 'text/event-stream', 'acp-connection-id': `${id}${n}` })).status,
+      )
+    }
+    expect([...statuses].sort()).toEqual([200, 202, 400, 404, 409, 429])
+    expect(bridge.stats()).toEqual({ connections: 1, sessions: 4, streams: 4, pending: 4 })
+    expect(agent.of('session/prompt')).toHaveLength(4)
+  })
+})
+
+describe('many sessions', () => {
+  it('are served beside many that are stuck, none of which ends', async () => {
+    const { bridge, initialize } = scene({ ringSize: 32 })
+    const lines: Awaited<ReturnType<typeof initialize>>[] = []
+    while (lines.length < 20) lines.push(await initialize())
+    const healthy: Awaited<ReturnType<(typeof lines)[0]['get']>>[] = []
+    for (const [n, { id, get }] of lines.entries()) {
+      for (let s = 0; s < 10; s++) {
+        const headers = { accept: 'text/event-stream', 'acp-connection-id': id, 'acp-session-id': `s${s}` }
+        // Whoever never reads its body is stuck.
+        if ((n + s) % 10 === 0) await bridge.handleRequest(new Request('http://host/', { headers }))
+        else healthy.push(await get(`s${s}`))
+      }
+    }
+    for (let round = 0; round < 100; round++) {
+      for (const { agent } of lines) for (let s = 0; s < 10; s++) agent.chunk(`s${s}`, `${round}`)
+    }
+    for (const stream of healthy) await stream.until(({ chunks }) => chunks.length === 100)
+    expect(healthy.every(({ chunks }) => chunks.join() === numbers(100).join())).toBe(true)
+    expect(bridge.stats()).toMatchObject({ connections: 20, sessions: 200, streams: 200 })
+  })
+})
