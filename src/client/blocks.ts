@@ -69,8 +69,9 @@ export function createBlockReader(
     onError: ({ type }) => {
       if (type === 'max-buffer-size-exceeded') tooLarge()
     },
-    // It counts the field's name with the data of an unfinished line.
-    maxBufferSize: maxBufferSize + 'data: '.length,
+    // Bounds the memory. It counts whatever line is unfinished with the data, so it must not judge: where a chunk is cut
+    // would decide.
+    maxBufferSize: 2 * maxBufferSize + 1024,
   })
   // The parser strips the byte order mark, of which a decoder would strip a second one.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

@@ -3,6 +3,7 @@
  * long a head may take.
  */
 
+import { after } from '../internal/timer.ts'
 import { SseHttpError } from './errors.ts'
 
 export type ChunkReader = ReadableStreamDefaultReader<Uint8Array>
@@ -15,6 +16,7 @@ export interface Refusal {
 }
 
 const MAX_ERROR_BODY = 65_536
+const TEXT_MS = 1000
 
 /** A response's head, and the reader of its body, which is cancelled as the signal aborts. */
 export interface Answer {
@@ -26,6 +28,7 @@ export interface Answer {
 export function answerOf(fetched: Promise<Response>, signal: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))
+    if (signal.aborted) reject(signal.reason)
     fetched
       .then((response) => {
         const body = response.body?.getReader()
@@ -47,7 +50,7 @@ export async function refusalOf(
 ): Promise<Refusal | undefined> {
   const { ok, status, headers } = response
   const type = headers.get('content-type')
-  if (ok && /^text\/event-stream *(;|$)/i.test(type ?? '')) return undefined
+  if (ok && /^text\/event-stream\s*([;,]|$)/i.test(type ?? '')) return undefined
   const wait = headers.get('retry-after') ?? ''
   return {
     error: new SseHttpError(
@@ -57,14 +60,21 @@ export async function refusalOf(
       await textOf(reader),
     ),
     final: !/^(408|425|429|5..)$/.test(`${status}`),
-    floorMs: (/^\d+$/.test(wait) ? +wait * 1000 : Date.parse(wait) - Date.now()) || 0,
+    floorMs: retryAfter(wait),
   }
 }
 
-/** The text as far as it comes. */
+/** Seconds, or a date of HTTP; whatever else a date could be read from would stop the client for years. */
+function retryAfter(wait: string): number {
+  if (/^\d{1,9}$/.test(wait)) return +wait * 1000
+  return (/^\w{3}, .* GMT$/.test(wait) && Date.parse(wait) - Date.now()) || 0
+}
+
+/** The text as far as it comes, and as it comes soon: an endless one says no more than its beginning. */
 async function textOf(reader: ChunkReader | undefined): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
+  const stopTimer = after(TEXT_MS, () => void reader?.cancel().catch(ignore), 'awaited')
   try {
     while (reader && text.length < MAX_ERROR_BODY) {
       const { done, value } = await reader.read()
@@ -74,6 +84,7 @@ async function textOf(reader: ChunkReader | undefined): Promise<string> {
   } catch {
     // The status matters, not what is said about it.
   }
+  stopTimer()
   return text.slice(0, MAX_ERROR_BODY)
 }
 

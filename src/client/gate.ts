@@ -7,33 +7,7 @@ import type { AnyEvents, EventMap, Frame, StateResyncRequired } from '../index.t
 import { check, option, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 import { parseCursor } from '../last-event-id/index.ts'
-
-/** The last event that a state contains: its id, or the cursor `<epoch>:<id>`. Nothing where the state is not loaded. */
-type Loaded = number | string | undefined
-
-export interface ResyncGateOptions<Events = AnyEvents> {
-  /**
-   * Reloads the state and returns the cursor of what it loaded; called at once with the frame that says what is missing.
-   * Nothing returned leaves the gate shut until `resynced`.
-   */
-  // biome-ignore lint/suspicious/noConfusingVoidType: an async function that returns nothing returns `Promise<void>`.
-  onResync?: ((frame: StateResyncRequired) => Loaded | void | PromiseLike<Loaded | void>) | undefined
-  /** What is not held while the gate is shut; default the control frames. `state_resync_required` is never held. */
-  passthrough?: ((frame: Frame<Events>) => boolean) | undefined
-  /** Frames held at the most, default 1024. */
-  maxHeld?: number | undefined
-}
-
-export interface ResyncGate<Events = AnyEvents> {
-  /** What is to be applied now, in order: usually the frame itself, nothing while it is held. */
-  push(frame: Frame<Events>): Frame<Events>[]
-  /** The same for a whole stream. Ending it ends `source`. */
-  through(source: AsyncIterable<Frame<Events>>): AsyncIterableIterator<Frame<Events>, undefined>
-  /** The state was reloaded up to `cursor`. Returns what is to be applied now; where `through` is read, that yields it. */
-  resynced(cursor: number | string): Frame<Events>[]
-  /** The state is not what the stream goes on from: events are held. */
-  readonly shut: boolean
-}
+import type { ResyncGate, ResyncGateOptions } from './gate-types.ts'
 
 const RESYNC = 'state_resync_required'
 const done = () => ({ value: undefined, done: true }) as const
@@ -77,6 +51,7 @@ interface Read<F> {
  *   `state_resync_required{reason: 'gate_overflow'}` in its place: the same as a further resync.
  * - `onResync` that returns nothing or rejects leaves the gate shut. The rejection is thrown once: by `through`, which then
  *   ends its source, or by the next `push`, which takes its frame nevertheless and gives it with the push after it.
+ * - `passthrough` that throws counts as false.
  * - `through` reads its source only as it is read itself. Once the source has ended, also by its own signal, it waits for
  *   an `onResync` that still runs, then ends: abort what loads the state with the same signal. `return` and `throw` settle
  *   at once, also while a read is pending. The gate keeps its state: shut it stays shut, and what it was given comes
@@ -89,11 +64,18 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
 ): ResyncGate<Events> {
   const onResync = option(options, 'onResync', 'function', undefined)
   const passthrough = option(options, 'passthrough', 'function', (frame) => frame.id === undefined)
+  const passes = (frame: Frame<Events>) => {
+    try {
+      return passthrough(frame)
+    } catch {
+      return false
+    }
+  }
   const maxHeld = option(options, 'maxHeld', 'number', 1024)
 
   let shut = false
   let held: Frame<Events>[] = []
-  /** Of the last resync. */
+  /** Of the last resync; empty where that named none. */
   let epoch = ''
   /** The first id that is not lost if what is held is dropped. */
   let earliestAvailableId = 0
@@ -101,7 +83,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   let loadedId = -1
   /** The run of `onResync` whose result counts. */
   let load: object | undefined
-  /** Of such a run, or of the source of a `through`; not thrown yet. */
+  /** Of such a run; not thrown yet. */
   let failure: { readonly error: unknown } | undefined
   /** Let through and not handed over yet, from `handed` on. */
   let ready: Frame<Events>[] = []
@@ -129,9 +111,12 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   const shutFor = (frame: StateResyncRequired) => {
     shut = true
     held = []
-    ;({ epoch, earliestAvailableId } = frame.data)
+    // From a server it may be anything: what it does not say, it does not restrict.
+    const data: Partial<StateResyncRequired['data']> = frame.data ?? {}
+    epoch = data.epoch ?? ''
+    earliestAvailableId = data.earliestAvailableId ?? 0
     // The state that is loaded next contains what was not handed over yet: applied on top, it would count twice.
-    ready = takeReady().filter((waiting) => passthrough(waiting))
+    ready = takeReady().filter(passes)
     ready.push(frame)
     load = undefined
     if (onResync !== undefined) void reload(frame)
@@ -153,7 +138,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   const open = (cursor: number | string) => {
     const loaded = parseCursor(typeof cursor === 'number' ? `${cursor}` : check('cursor', cursor, 'string'))
     if (loaded === undefined) throw new RangeError('cursor must be <id> or <epoch>:<id>')
-    if (!shut || (loaded.epoch ?? epoch) !== epoch) return
+    if (!shut || (epoch !== '' && (loaded.epoch ?? epoch) !== epoch)) return
     for (const frame of held) {
       if (frame.id === undefined || frame.id > loaded.id) ready.push(frame)
     }
@@ -166,7 +151,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   const judge = (frame: Frame<Events>) => {
     const { id, type } = check('frame', frame, 'object')
     if (id === undefined && type === RESYNC) shutFor(frame as StateResyncRequired)
-    else if (!(shut || (id as number) <= loadedId) || passthrough(frame)) ready.push(frame)
+    else if (!(shut || (id as number) <= loadedId) || passes(frame)) ready.push(frame)
     else if (shut) {
       held.push(frame)
       if (id !== undefined) earliestAvailableId = id + 1
@@ -185,6 +170,8 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
     const reads = new Set<Read<Frame<Events>>>()
     /** What the source answered; judged only once all that is ready was read, since it may shut the gate. */
     let answer: IteratorResult<Frame<Events>, unknown> | undefined
+    /** What the source failed with: its own reader's affair. */
+    let broken: { readonly error: unknown } | undefined
     let asked = false
     let serving = false
     let over = false
@@ -197,7 +184,17 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
 
     const answered = (result: typeof answer) => {
       answer = result
-      serve()
+      if (over) keepAnswer()
+      else serve()
+    }
+
+    /** Its source counts this frame as read, so whoever goes on from there does not get it again. */
+    const keepAnswer = () => {
+      try {
+        if (answer?.done === false) judge(answer.value)
+      } catch {
+        // Nobody reads any more, so nobody is there to be told.
+      }
     }
 
     const serve = () => {
@@ -209,12 +206,13 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
           if (handed < ready.length) {
             first()?.resolve({ value: ready[handed++] as Frame<Events>, done: false })
             if (handed === ready.length) takeReady()
-          } else if (failure !== undefined) throw takeFailure()?.error
+          } else if (broken !== undefined) throw broken.error
+          else if (failure !== undefined) throw takeFailure()?.error
           else if (answer === undefined) {
             if (asked) break
             asked = true
             Promise.resolve(input.next()).then(answered, (error) => {
-              if (!over) failure ??= { error }
+              broken = { error }
               answered(done())
             })
           } else if (!answer.done) {
@@ -238,12 +236,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
       readers.delete(serve)
       for (const read of reads) read.resolve(done())
       reads.clear()
-      try {
-        // Its source counts this frame as read, so whoever goes on from there does not get it again.
-        if (answer?.done === false) judge(answer.value)
-      } catch {
-        // Nobody reads any more, so nobody is there to be told.
-      }
+      keepAnswer()
       // Not waited for: a generator that is stuck settles its `return` behind what it is stuck in.
       if (!answer?.done) (async () => input.return?.())().catch(() => {})
     }

@@ -1,6 +1,7 @@
 export { connectBus } from './connect-bus.ts'
 export { connectSse } from './connect-sse.ts'
 export { SseHttpError } from './errors.ts'
-export { createResyncGate, type ResyncGate, type ResyncGateOptions } from './gate.ts'
+export { createResyncGate } from './gate.ts'
+export type { ResyncGate, ResyncGateOptions } from './gate-types.ts'
 export type { SseBlock, SseOpen, SseOptions, SseRetry } from './options.ts'
 export type { SseStream } from './stream.ts'

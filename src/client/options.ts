@@ -49,7 +49,7 @@ export interface SseOptions {
   /** Sent anew with each connection; so no stream, which could be sent once only. */
   body?: Exclude<RequestInit['body'], null | ReadableStream> | undefined
   credentials?: RequestCredentials | undefined
-  /** Where to start: a cursor of an earlier stream. 1 to 256 characters of printable ASCII, or an integer ≥ 0. */
+  /** Where to start: a cursor of an earlier stream, or an integer ≥ 0. One line without NUL. */
   lastEventId?: number | string | undefined
   /**
    * The query parameter that carries the cursor, replaced or added. Default: the `Last-Event-ID` header, which costs a

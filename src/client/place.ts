@@ -70,7 +70,9 @@ export function createPlace(cursor: string | undefined): Place {
     resync(data) {
       const { epoch, earliestAvailableId, reason } = data ?? {}
       const match =
-        typeof epoch === 'string' && CURSOR.exec(`${epoch}:${(earliestAvailableId as number) - 1}`)
+        typeof epoch === 'string' &&
+        typeof earliestAvailableId === 'number' &&
+        CURSOR.exec(`${epoch}:${earliestAvailableId - 1}`)
       if (!match) return undefined
       place.epoch = epoch
       place.last = reason === 'invalid_cursor' ? -1 : Number(match[2])

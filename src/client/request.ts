@@ -18,7 +18,10 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
   const headers = option(options, 'headers', 'object', undefined)
   const given = made('headers', () => new Headers(headers))
   const param = option(options, 'cursorParam', 'string', undefined)
+  if (param === '') throw new RangeError('cursorParam must not be empty')
   const { body, lastEventId = given.get(HEADER) ?? undefined } = options
+  // Where to start, said once: later on it would be a place that the stream has left.
+  given.delete(HEADER)
   // biome-ignore lint/suspicious/noExplicitAny: it may be anything, and a stream of any make can be sent once only.
   if (body === null || (body as any)?.getReader || (body as any)?.[Symbol.asyncIterator]) {
     throw wrongType('body', 'one that can be sent more than once', body)
@@ -43,7 +46,6 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
       const headers = new Headers(given)
       let target = address
       if (cursor !== undefined) {
-        headers.delete(HEADER)
         if (param === undefined) headers.set(HEADER, headerText(cursor))
         else target = withParam(address, param, cursor)
       }
@@ -67,8 +69,8 @@ function made<T>(name: string, make: () => T): T {
 function cursorOf(value: unknown): string | undefined {
   if (value === undefined || value === '') return undefined
   if (typeof value === 'number') check('lastEventId', value, 'number', 0, Number.MAX_SAFE_INTEGER)
-  else if (!/^[ -~]{1,256}$/.test(check('lastEventId', value as string, 'string'))) {
-    throw new RangeError('lastEventId must be 1 to 256 characters of printable ASCII')
+  else if (/[\r\n\0]/.test(check('lastEventId', value as string, 'string'))) {
+    throw new RangeError('lastEventId must be one line without NUL')
   }
   return `${value}`
 }

@@ -72,6 +72,7 @@ export function createStream<T>(
   let failures = 0
   /** Of the present connection: its response, since when it is open, and what the server said it ends for. */
   let status = 0
+  let address = `${url}`
   let openedAt = Infinity
   let ending: { readonly evicted: boolean; readonly error: unknown } | undefined
   /** The earliest time for the next one. */
@@ -84,7 +85,12 @@ export function createStream<T>(
       last(type: string, { code, error, reason }: Ending) {
         const evicted = type === 'client_evicted'
         if (evicted ? checked.onEvicted === 'end' : code === 'gone' || code === 'session_taken_over') end()
-        else ending = { evicted, error: Object.assign(new Error(`${type}: ${error ?? reason}`), { code }) }
+        else {
+          const said = error ?? reason
+          // It may be anything that JSON can say.
+          const message = typeof said === 'string' ? `${type}: ${said}` : type
+          ending = { evicted, error: Object.assign(new Error(message), { code }) }
+        }
       },
       reject: (error: Error, block: SseBlock) => tell(() => onError?.(error, block)),
     }),
@@ -113,6 +119,7 @@ export function createStream<T>(
     ending = undefined
     openedAt = Infinity
     status = floorMs = 0
+    address = `${url}`
     const controller = new AbortController()
     const { signal } = controller
     cut = () => controller.abort()
@@ -124,7 +131,7 @@ export function createStream<T>(
       const { response, body } = await answerOf(requests.send(cursor, signal), signal)
       status = response.status
       if (status === 204) return end()
-      const address = response.url || `${url}`
+      address = response.url || `${url}`
       const refusal = await refusalOf(response, body, address)
       if (over()) return
       if (refusal?.final) return end(refusal.error)
@@ -139,11 +146,12 @@ export function createStream<T>(
       const feed = createBlockReader(
         (id, event, data) => {
           if (readyState !== 1 || ending) return
-          if (id && data) failures = 0
+          if (id && (data || event !== 'cursor')) failures = 0
           onBlock(id, event, data)
         },
         (ms) => {
-          retryMs = ms
+          // At once, over and over, is for a caller to ask for, not for a server that fails.
+          retryMs = ms || 1
         },
         checked.maxBufferSize,
       )
@@ -163,7 +171,7 @@ export function createStream<T>(
       }
     } catch (error) {
       // Bodies differ in how they fail when they are cut.
-      signal.throwIfAborted()
+      if (!(error instanceof SseHttpError)) signal.throwIfAborted()
       throw error
     } finally {
       stopTimer()
@@ -187,7 +195,7 @@ export function createStream<T>(
         return end(
           error instanceof SseHttpError
             ? error
-            : new SseHttpError('maxRetries spent', status, `${url}`, '', error),
+            : new SseHttpError('maxRetries spent', status, address, '', error),
         )
       }
       const delayMs =

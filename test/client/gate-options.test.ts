@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
-import { createResyncGate, type ResyncGate } from '../../src/client/gate.ts'
+import { createResyncGate, type ResyncGate } from '../../src/client/index.ts'
 import type { Frame } from '../../src/index.ts'
 import { brief, COMPLETE, event, events, resync } from '../support/gate-frames.ts'
 import { settled } from '../support/reading.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createResyncGate, type ResyncGate } from '../../src/client/gate.ts'
+import { createResyncGate, type ResyncGate } from '../../src/client/index.ts'
 import { EventBus, type Frame } from '../../src/index.ts'
 import { publish } from '../support/bus.ts'
 import { brief, COMPLETE, event, events, Feed, loads, resync } from '../support/gate-frames.ts'
@@ -258,11 +258,30 @@ describe('an onResync that rejects', () => {
     expect(brief(gate.push(COMPLETE))).toEqual(['replay_complete'])
   })
 
-  it('or a passthrough that throws ends the source', async () => {
-    const source = new Feed().push(resync(), event(5))
-    const stream = createResyncGate({ passthrough: () => raise('pass') }).through(source)
-    await stream.next()
-    await expect(stream.next()).rejects.toThrow('pass')
-    expect(source.returned).toBe(1)
+  it('keeps a frame that its source gave after the reader had left', async () => {
+    const gate = createResyncGate()
+    const bus = new EventBus()
+    const frames = gate.through(bus.subscribe())
+    void frames.next()
+    await Promise.resolve()
+    bus.publish({ type: 'a' })
+    void frames.return?.()
+    await flush()
+    expect(gate.push(event(2)).map(({ id }) => id)).toEqual([1, 2])
+  })
+
+  it('keeps the failure of its source from later pushes', async () => {
+    const gate = createResyncGate()
+    let fail = (_error: Error) => {}
+    const source = {
+      next: () => new Promise<IteratorResult<Frame>>((_, reject) => (fail = reject)),
+      [Symbol.asyncIterator]: () => source,
+    }
+    const frames = gate.through(source)
+    void frames.next()
+    void frames.return?.()
+    fail(new Error('source'))
+    await flush()
+    expect(brief(gate.push(event(1)))).toEqual(brief([event(1)]))
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createResyncGate, type ResyncGate } from '../../src/client/gate.ts'
+import { createResyncGate, type ResyncGate } from '../../src/client/index.ts'
 import type { Frame } from '../../src/index.ts'
 import { COMPLETE, event, Feed, resync } from '../support/gate-frames.ts'
 import { flush } from '../support/reading.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createResyncGate, type ResyncGate } from '../../src/client/gate.ts'
+import { createResyncGate, type ResyncGate } from '../../src/client/index.ts'
 import type { Frame } from '../../src/index.ts'
 import { brief, COMPLETE, event, events, loads, resync } from '../support/gate-frames.ts'
 import { flush } from '../support/reading.ts'
@@ -272,5 +272,15 @@ describe('more than maxHeld', () => {
     const gate = createResyncGate()
     expect(pushAll(gate, [resync(), ...events(5, 1028)])).toEqual(['ring_evicted'])
     expect(gate.push(event(1029))).toEqual([overflow(1030)])
+  })
+})
+
+describe('a resync frame that says nothing', () => {
+  it.each([undefined, {}])('shuts the gate, and any cursor opens it: %j', (data) => {
+    const gate = createResyncGate()
+    const frame = { v: 1, type: 'state_resync_required', data } as unknown as Frame
+    expect(gate.push(frame)).toEqual([frame])
+    expect(gate.push(event(5))).toEqual([])
+    expect(gate.resynced('any:4').map(({ id }) => id)).toEqual([5])
   })
 })

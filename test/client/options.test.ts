@@ -26,7 +26,8 @@ const TYPES: [keyof SseOptions, unknown[]][] = [
 ]
 
 const RANGES: [keyof SseOptions, unknown[]][] = [
-  ['lastEventId', [-1, 1.5, NaN, 2 ** 53, Infinity, 'ä', 'a\nb', 'a\tb', 'x'.repeat(257)]],
+  ['lastEventId', [-1, 1.5, NaN, 2 ** 53, Infinity, 'a\nb', 'a\rb', 'a\0b']],
+  ['cursorParam', ['']],
   ['retryMs', [-1, 0.5, NaN]],
   ['maxRetryMs', [-1, 0.5, NaN]],
   ['maxRetries', [-1, 0.5, NaN]],

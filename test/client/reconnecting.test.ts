@@ -257,7 +257,7 @@ describe('an answer', () => {
     expect([failure(), server.exchanges.length, stream.readyState]).toEqual([undefined, 1, 2])
   })
 
-  test('whose text never ends is cut at 65,536 characters, or where connectTimeoutMs is over', async () => {
+  test('whose text never ends is cut at 65,536 characters, or after a second', async () => {
     const long = reading()
     const endless = (await long.server.latest()).answer('x'.repeat(70_000), { status: 403 })
     await long.over
@@ -266,7 +266,7 @@ describe('an answer', () => {
 
     const slow = reading()
     ;(await slow.server.latest()).answer('so far', { status: 403 })
-    await pass(9999)
+    await pass(999)
     expect(slow.failure()).toBeUndefined()
     await pass(1)
     expect(slow.failure()).toMatchObject({ status: 403, body: 'so far' })
@@ -515,5 +515,58 @@ describe('callbacks', () => {
     ;(await lost.server.latest()).fail()
     await lost.over
     expect([vi.getTimerCount(), lost.server.exchanges.length]).toEqual([0, 1])
+  })
+})
+
+describe('what no server should say', () => {
+  test('is a failure like any other: an error that is no text', async () => {
+    const { server, untilNext, failure, stream } = reading()
+    const frame = '{"v":1,"type":"stream_error","data":{"code":"busy","error":{"toString":1}}}'
+    ;(await server.latest()).answer(`event: stream_error\ndata: ${frame}\n\n`)
+    await untilNext()
+    expect(failure()).toBeUndefined()
+    stream.close()
+  })
+
+  test.each(['in 60000', '99999, 5', '9'.repeat(400)])(
+    'asks for no delay: Retry-After: %s',
+    async (value) => {
+      chance(0)
+      const { server, untilNext, stream } = reading()
+      ;(await server.latest()).refuse(503, { 'retry-after': value })
+      expect((await untilNext()).ms).toBe(3000)
+      stream.close()
+    },
+  )
+
+  test('is still backed off from: retry: 0', async () => {
+    chance(0)
+    const { server, untilNext, stream } = reading()
+    ;(await server.latest()).answer('retry: 0\n\n').end()
+    await untilNext()
+    for (let times = 0; times < 6; times++) {
+      ;(await server.latest()).fail()
+      await untilNext()
+    }
+    ;(await server.latest()).fail()
+    expect((await untilNext()).ms).toBeGreaterThanOrEqual(64)
+    stream.close()
+  })
+})
+
+describe('an event with an id and no data', () => {
+  test('ends the row of failures, unless it is named cursor', async () => {
+    const { server, untilNext, data, failure, over } = reading({ maxRetries: 2 })
+    for (let n = 1; n <= 4; n++) {
+      ;(await server.latest()).answer(`event: tick\nid: ${n}\ndata:\n\n`).end()
+      await untilNext()
+    }
+    expect(data).toHaveLength(4)
+    for (let n = 5; n <= 6; n++) {
+      ;(await server.latest()).answer(`event: cursor\nid: ${n}\ndata:\n\n`).end()
+      if (n < 6) await untilNext()
+    }
+    await over
+    expect(failure()).toMatchObject({ code: 'sse_http_error', status: 200 })
   })
 })

@@ -215,3 +215,29 @@ describe('cursorParam', () => {
     expect(new URL(second?.url ?? '').searchParams.get('ä&b')).toBe('a b&c=ü\x01')
   })
 })
+
+describe('a cursor that the server cleared', () => {
+  test('does not bring back the one that the caller began with', async () => {
+    const headers = { 'Last-Event-ID': '7' }
+    expect(idsOf(await twoRequests({ headers }, 'id: 9\ndata: a\n\nid:\ndata: b\n\n'))).toEqual(['7', undefined])
+    const options = { headers, cursorParam: 'from' }
+    const byQuery = await twoRequests(options, 'id: 9\ndata: a\n\nid:\ndata: b\n\n')
+    expect(idsOf(byQuery)).toEqual([undefined, undefined])
+    expect(urlsOf(byQuery)).toEqual(['http://test/?from=7', 'http://test/'])
+  })
+})
+
+describe('the cursor of a stream', () => {
+  test.each(['né', 'a\tb', 'x'.repeat(300), '€😀'])(
+    'is one that another stream begins with: %j',
+    async (id) => {
+      const server = fakeServer()
+      const stream = connectSse('http://test/', { fetch: server.fetch })
+      ;(await server.latest()).answer(`id: ${id}\ndata: a\n\n`)
+      await stream.next()
+      stream.close()
+      expect(stream.cursor).toBe(id)
+      connectSse('http://test/', { fetch: server.fetch, lastEventId: stream.cursor }).close()
+    },
+  )
+})
