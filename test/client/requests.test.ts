@@ -219,7 +219,10 @@ describe('cursorParam', () => {
 describe('a cursor that the server cleared', () => {
   test('does not bring back the one that the caller began with', async () => {
     const headers = { 'Last-Event-ID': '7' }
-    expect(idsOf(await twoRequests({ headers }, 'id: 9\ndata: a\n\nid:\ndata: b\n\n'))).toEqual(['7', undefined])
+    expect(idsOf(await twoRequests({ headers }, 'id: 9\ndata: a\n\nid:\ndata: b\n\n'))).toEqual([
+      '7',
+      undefined,
+    ])
     const options = { headers, cursorParam: 'from' }
     const byQuery = await twoRequests(options, 'id: 9\ndata: a\n\nid:\ndata: b\n\n')
     expect(idsOf(byQuery)).toEqual([undefined, undefined])
