@@ -4,7 +4,7 @@ import type { BusEvent, Frame } from '../index.ts'
 import { cursorText } from '../internal/cursor.ts'
 import { payloadJson } from '../internal/kept.ts'
 import { bodyOf, webBytes } from '../web/body.ts'
-import { openTransport, type TransportStream } from '../web/transport.ts'
+import { cursorBlock, openTransport, type TransportStream } from '../web/transport.ts'
 import { type Message, ownNotification } from './messages.ts'
 
 /** What the end of a replay is sent as. */
@@ -15,6 +15,9 @@ export function outgoing(frame: Frame): unknown {
   if (frame.id !== undefined) return frame
   return frame.type === REPLAY_COMPLETE ? REPLAY_COMPLETE : ownNotification(frame.type, frame.data)
 }
+
+/** So many characters wait for the ones before them; then `send` waits, and the bus's queue fills. */
+const BATCH = 16_384
 
 export interface AcpTransport {
   readonly transport: TransportStream
@@ -31,12 +34,40 @@ export function openAcpTransport(request: Request, epoch: string, heartbeatMs: n
     return message === REPLAY_COMPLETE ? `: ${REPLAY_COMPLETE}\n\n` : `data: ${JSON.stringify(message)}\n\n`
   }
 
+  /** Blocks that were accepted while others are on their way, and leave as one. */
+  let batch = ''
+  let flushed: Promise<void> | undefined
+
+  const flush = (): Promise<void> => {
+    const text = batch
+    batch = ''
+    return write(() => text)
+  }
+
+  const put = (text: string): void | Promise<void> => {
+    if (transport.isClosed) return write(() => text)
+    batch += text
+    flushed ??= begin()
+    return batch.length < BATCH ? undefined : flushed
+  }
+
+  /** Settles once the next batch may begin. */
+  const begin = (): Promise<void> => {
+    const begun = flush().then(() => {
+      flushed = batch === '' ? undefined : begin()
+    })
+    // Whoever does not wait for it need not be told that it failed.
+    begun.catch(() => {})
+    return begun
+  }
+
   return {
     transport: {
-      send: (message, id) => write(() => textOf(message, id)),
-      cursor: (id) => transport.cursor?.(id),
+      send: (message, id) => put(textOf(message, id)),
+      cursor: (id) => put(cursorBlock(id, epoch)),
       close(reason) {
-        if (reason !== undefined) void write(() => textOf(farewell(reason), undefined))
+        if (reason !== undefined) void put(textOf(farewell(reason), undefined))
+        if (batch !== '') void flush()
         transport.close()
       },
       get isClosed() {

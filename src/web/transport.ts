@@ -8,6 +8,8 @@ import type { Bytes } from './encoder.ts'
 import { checkOptions, HEARTBEAT, type TimeOptions } from './options.ts'
 
 export type { TransportStream } from '../internal/transport.ts'
+// For transports with a framing of their own: what moves a cursor is the same in each.
+export { cursorBlock }
 
 export interface SseTransportOptions extends TimeOptions {
   /** Written into each id, `<epoch>:<id>`; default the bare id. */
