@@ -27,8 +27,9 @@ export interface Answer {
 /** The answer to a request, or what the signal was aborted with: not every `fetch` settles then. */
 export function answerOf(fetched: Promise<Response>, signal: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason))
-    if (signal.aborted) reject(signal.reason)
+    const give = () => reject(signal.reason)
+    signal.addEventListener('abort', give)
+    if (signal.aborted) give()
     fetched
       .then((response) => {
         const body = response.body?.getReader()
@@ -67,7 +68,7 @@ export async function refusalOf(
 /** Seconds, or a date of HTTP; whatever else a date could be read from would stop the client for years. */
 function retryAfter(wait: string): number {
   if (/^\d{1,9}$/.test(wait)) return +wait * 1000
-  return (/^\w{3}, .* GMT$/.test(wait) && Date.parse(wait) - Date.now()) || 0
+  return (/GMT$/.test(wait) && Date.parse(wait) - Date.now()) || 0
 }
 
 /** The text as far as it comes, and as it comes soon: an endless one says no more than its beginning. */

@@ -6,8 +6,8 @@
 import type { AnyEvents, EventMap, Frame, StateResyncRequired } from '../index.ts'
 import { check, option, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
-import { parseCursor } from '../last-event-id/index.ts'
 import type { ResyncGate, ResyncGateOptions } from './gate-types.ts'
+import { CURSOR } from './place.ts'
 
 const RESYNC = 'state_resync_required'
 const done = () => ({ value: undefined, done: true }) as const
@@ -136,13 +136,15 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   }
 
   const open = (cursor: number | string) => {
-    const loaded = parseCursor(typeof cursor === 'number' ? `${cursor}` : check('cursor', cursor, 'string'))
-    if (loaded === undefined) throw new RangeError('cursor must be <id> or <epoch>:<id>')
-    if (!shut || (epoch !== '' && (loaded.epoch ?? epoch) !== epoch)) return
+    const loaded = CURSOR.exec(typeof cursor === 'number' ? `${cursor}` : check('cursor', cursor, 'string'))
+    const [, named = epoch, text] = loaded ?? []
+    const id = Number(text)
+    if (!Number.isSafeInteger(id)) throw new RangeError('cursor must be [<epoch>:]<id>')
+    if (!shut || (epoch !== '' && named !== epoch)) return
+    loadedId = id
     for (const frame of held) {
-      if (frame.id === undefined || frame.id > loaded.id) ready.push(frame)
+      if (frame.id === undefined || frame.id > loadedId) ready.push(frame)
     }
-    loadedId = loaded.id
     shut = false
     held = []
     load = undefined

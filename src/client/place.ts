@@ -1,7 +1,7 @@
 /** Where a reader stands among the events of a bus, told by the ids that the server writes. */
 
 /** Sixteen digits: longer ones are no number that can be compared, and no bus counts so far. */
-const CURSOR = /^(?:([\w-]{1,64}):)?(\d{1,16})$/
+export const CURSOR = /^(?:([\w-]{1,64}):(?!0\d))?(\d{1,16})$/
 
 // V8 copies so many characters of a slice, and compares what it copied several times as fast as a view of the chunk that
 // the id came in. `startsWith` takes longer than either.

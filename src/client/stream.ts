@@ -87,7 +87,7 @@ export function createStream<T>(
         if (evicted ? checked.onEvicted === 'end' : code === 'gone' || code === 'session_taken_over') end()
         else {
           const said = error ?? reason
-          // It may be anything that JSON can say.
+          // It may be anything that JSON can say, and not all of that can be made into text.
           const message = typeof said === 'string' ? `${type}: ${said}` : type
           ending = { evicted, error: Object.assign(new Error(message), { code }) }
         }

@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, Allowance> = {
   'last-event-id': { values: [], types: [] },
   web: { values: ['core', 'sse', 'last-event-id'], types: [] },
   node: { values: ['core', 'sse', 'last-event-id', 'web'], types: [] },
-  client: { values: ['last-event-id'], types: ['core'] },
+  client: { values: [], types: ['core'] },
   session: { values: [], types: ['core'] },
   acp: { values: ['core', 'last-event-id', 'session', 'web', 'client'], types: [] },
 }
