@@ -32,6 +32,7 @@ const LIMITS = [
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
   { entry: '/web', limit: 4096, today: 5300 },
+  { entry: '/session', limit: 4096, today: 4460 },
   // 1812 bytes of it are the parser's, about 1200 the gate's.
   { entry: '/client', limit: 4096, today: 7020 },
   // Both ends of the wire, and what they stand on: bus, sessions, streams, client.
