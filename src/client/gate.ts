@@ -139,7 +139,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
     const loaded = CURSOR.exec(typeof cursor === 'number' ? `${cursor}` : check('cursor', cursor, 'string'))
     const [, named = epoch, text] = loaded ?? []
     const id = Number(text)
-    if (!Number.isSafeInteger(id)) throw new RangeError('cursor must be [<epoch>:]<id>')
+    if (!Number.isSafeInteger(id)) throw new RangeError('cursor must be <id> or <epoch>:<id>')
     if (!shut || (epoch !== '' && named !== epoch)) return
     loadedId = id
     for (const frame of held) {

@@ -18,7 +18,7 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
   const headers = option(options, 'headers', 'object', undefined)
   const given = made('headers', () => new Headers(headers))
   const param = option(options, 'cursorParam', 'string', undefined)
-  if (param === '') throw new RangeError('cursorParam must not be empty')
+  if (param === '') throw new RangeError('cursorParam is empty')
   const { body, lastEventId = given.get(HEADER) ?? undefined } = options
   // Where to start, said once: later on it would be a place that the stream has left.
   given.delete(HEADER)
@@ -70,7 +70,7 @@ function cursorOf(value: unknown): string | undefined {
   if (value === undefined || value === '') return undefined
   if (typeof value === 'number') check('lastEventId', value, 'number', 0, Number.MAX_SAFE_INTEGER)
   else if (/[\r\n\0]/.test(check('lastEventId', value as string, 'string'))) {
-    throw new RangeError('lastEventId must be one line without NUL')
+    throw new RangeError('lastEventId must be one line')
   }
   return `${value}`
 }
