@@ -266,3 +266,49 @@ describe('without a subscriber slot', () => {
     expect((await scene.attach()).shown).toEqual([1])
   })
 })
+
+describe('a bus that does something while it is subscribed to', () => {
+  it('and fails has a transport closed, the replaced one too, and the session waits', async () => {
+    const scene = new Scene()
+    const first = await scene.attach()
+    const { subscribe } = scene.bus
+    scene.bus.subscribe = () => {
+      throw new Error('away')
+    }
+    const second = new FakeTransport()
+    expect(scene.session.attach(second)).toBe(false)
+    expect([first.isClosed, second.closes]).toEqual([true, ['error']])
+    expect(scene.session.state).toBe('detached')
+    expect(scene.hooks).toEqual(['detach'])
+    scene.bus.subscribe = subscribe
+    await scene.publish(1)
+    expect((await scene.attach()).shown).toEqual([1])
+  })
+
+  it('and whose owner closes the session then leaves no subscriber', async () => {
+    const scene: Scene = new Scene({}, { ringSize: 0, onDiagnostic: () => scene.session.close() })
+    await scene.publish(3)
+    const transport = new FakeTransport()
+    expect(scene.session.attach(transport, { lastEventId: 0 })).toBe(false)
+    expect(transport.closes).toEqual(['gone'])
+    expect(scene.bus.subscriberCount).toBe(0)
+  })
+
+  it('and whose owner attaches another transport then has one attached in the end', async () => {
+    const inner = new FakeTransport()
+    const scene: Scene = new Scene(
+      {},
+      {
+        ringSize: 0,
+        onDiagnostic: ({ type }) => type === 'state_resync_required' && scene.session.attach(inner),
+      },
+    )
+    await scene.publish(3)
+    const outer = new FakeTransport()
+    expect(scene.session.attach(outer, { lastEventId: 0 })).toBe(true)
+    await flushed()
+    expect(inner.closes).toEqual(['session_taken_over'])
+    expect(outer.shown).toEqual(['state_resync_required', 'replay_complete'])
+    expect(scene.bus.subscriberCount).toBe(1)
+  })
+})
