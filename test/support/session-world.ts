@@ -139,7 +139,9 @@ export class World {
   }
 
   #connect(): void {
-    const confirmed = [...this.#fences].filter(([id]) => id <= this.cursor).map(([, text]) => text)
+    // An attach with a lower cursor voids a fence, also for whoever sees its id later.
+    for (const id of this.#fences.keys()) if (id > this.cursor) this.#fences.delete(id)
+    const confirmed = [...this.#fences.values()]
     const known = new Set(this.read.map(({ message }) => message))
     const transport = new FakeTransport()
     const items: Read[] = []
