@@ -1,7 +1,7 @@
 /** The POSTs of a client, each repeated until the server has surely taken it in. */
 
 import { backoff } from '../client/backoff.ts'
-import { answerOf, ignore, refusalOf } from '../client/connection.ts'
+import { answerOf, ignore, refusalOf, tell } from '../client/connection.ts'
 import { SseHttpError } from '../client/errors.ts'
 import { after } from '../internal/timer.ts'
 import type { ClientSettings } from './client-options.ts'
@@ -120,13 +120,4 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     const stopTimer = after(ms, done, 'awaited')
     signal.addEventListener('abort', done)
   })
-}
-
-/** Whatever a callback throws is its own affair. */
-function tell(callback: () => void): void {
-  try {
-    callback()
-  } catch {
-    // As said.
-  }
 }

@@ -1,6 +1,7 @@
 /** The client's end of ACP over HTTP: one pair of message streams over any number of requests. */
 
 import type { SseHttpError } from '../client/errors.ts'
+import { addressOf } from '../client/request.ts'
 import type { SseStream } from '../client/stream.ts'
 import { wrongType } from '../internal/check.ts'
 import { openEvents } from './client-events.ts'
@@ -57,8 +58,7 @@ const FATAL = new Set([401, 403, 404, 410])
  * @throws TypeError or RangeError naming the option.
  */
 export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOptions = {}): MessageStream {
-  const address = typeof url === 'object' ? url?.href : url
-  if (typeof address !== 'string') throw wrongType('url', 'a string or a URL', url)
+  const address = addressOf(url)
   const settings = checkClientOptions(options)
   /** Aborts whatever is on its way. */
   const life = new AbortController()

@@ -1,6 +1,7 @@
 /** The requests of one client: where each answer goes, and which were accepted before. */
 
 import { keyOf, type Message } from './messages.ts'
+import { remember } from './recent.ts'
 
 /** Where a request came from; `undefined` is the connection's own stream. */
 export type Route = string | undefined
@@ -28,16 +29,11 @@ export interface Requests {
   drain(): Pending[]
 }
 
-/**
- * So many ids are remembered behind those that were answered: a client repeats a POST whose answer it did not get while
- * few others follow it.
- */
-const REMEMBERED = 256
-
 /** Where the wire has the answer on the connection's stream although the request names a session. */
 const ANSWERED_ON_CONNECTION = 'session/load'
 
 export function createRequests(): Requests {
+  /** The last, also of those that were answered: a client repeats a POST whose answer it did not get while few others follow. */
   const accepted = new Set<string>()
   const pending = new Map<string, Pending>()
   return {
@@ -51,8 +47,7 @@ export function createRequests(): Requests {
     },
     accept({ id, method }, session) {
       const key = keyOf(id) as string
-      accepted.add(key)
-      if (accepted.size > REMEMBERED) accepted.delete(accepted.values().next().value as string)
+      remember(accepted, key)
       const route = method === ANSWERED_ON_CONNECTION ? undefined : session
       pending.set(key, { id, method, session, route })
     },

@@ -1,5 +1,6 @@
 /** The session streams of one connection: which there are, which there were, and that there are not too many. */
 
+import { remember } from './recent.ts'
 import type { AcpStream } from './stream.ts'
 
 export interface Sessions {
@@ -14,11 +15,9 @@ export interface Sessions {
   values(): Iterable<AcpStream>
 }
 
-// Sessions that ended, remembered so that what the agent still says of them does not bring them back.
-const REMEMBERED = 256
-
 export function createSessions(maxSessions: number, open: (id: string) => AcpStream): Sessions {
   const streams = new Map<string, AcpStream>()
+  /** The last that ended: what the agent still says of them does not bring them back. */
   const over = new Set<string>()
 
   const add = (id: string) => {
@@ -44,8 +43,7 @@ export function createSessions(maxSessions: number, open: (id: string) => AcpStr
     remove(id, stream) {
       if (streams.get(id) !== stream) return
       streams.delete(id)
-      over.add(id)
-      if (over.size > REMEMBERED) over.delete(over.values().next().value as string)
+      remember(over, id)
     },
     values: () => [...streams.values()],
   }

@@ -90,3 +90,8 @@ async function textOf(reader: ChunkReader | undefined): Promise<string> {
 }
 
 export function ignore(): void {}
+
+/** Whatever a callback throws or rejects with is its own affair. */
+export function tell(callback: () => void): void {
+  ;(async () => callback())().catch(ignore)
+}

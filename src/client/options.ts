@@ -1,6 +1,6 @@
 /** What both readers are given and what they tell, and the options checked at the door. */
 
-import { option, wrongType } from '../internal/check.ts'
+import { checkSignal, option } from '../internal/check.ts'
 import type { SseHttpError } from './errors.ts'
 
 /** One block of an event stream, as a page's `EventSource` would hand it out. */
@@ -89,9 +89,7 @@ export function checkOptions(options: SseOptions) {
   const call = <Name extends 'onOpen' | 'onRetry' | 'onError'>(name: Name) =>
     option(options, name, 'function', undefined)
   const { signal } = options
-  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
-    throw wrongType('signal', 'an AbortSignal', signal)
-  }
+  checkSignal(signal)
   const onEvicted = option(options, 'onEvicted', 'string', 'resume')
   if (!/^(resume|end)$/.test(onEvicted)) throw new RangeError("onEvicted must be 'resume' or 'end'")
   return {

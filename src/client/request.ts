@@ -12,8 +12,7 @@ export interface Requests {
 
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function prepareRequests(url: string | URL, options: SseOptions): Requests {
-  const address = typeof url === 'object' ? url?.href : url
-  if (typeof address !== 'string') throw wrongType('url', 'a string or a URL', url)
+  const address = addressOf(url)
   const fetch = option(options, 'fetch', 'function', undefined)
   const headers = option(options, 'headers', 'object', undefined)
   const given = made('headers', () => new Headers(headers))
@@ -52,6 +51,13 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
       return (fetch ?? globalThis.fetch)(target, { ...init, headers, signal })
     },
   }
+}
+
+/** Throws `TypeError` for what is neither. */
+export function addressOf(url: string | URL): string {
+  const address = typeof url === 'object' ? url?.href : url
+  if (typeof address !== 'string') throw wrongType('url', 'a string or a URL', url)
+  return address
 }
 
 const HEADER = 'Last-Event-ID'

@@ -9,7 +9,7 @@ import { asyncDispose } from '../internal/dispose.ts'
 import { after } from '../internal/timer.ts'
 import { backoff } from './backoff.ts'
 import { createBlockReader, type OnBlock } from './blocks.ts'
-import { answerOf, ignore, refusalOf } from './connection.ts'
+import { answerOf, refusalOf, tell } from './connection.ts'
 import { SseHttpError } from './errors.ts'
 import { checkOptions, type SseBlock, type SseOptions } from './options.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
@@ -52,11 +52,6 @@ export const isLast = (type: string) => type === 'client_evicted' || type === 's
 /** Open for so long is progress. */
 const PROGRESS_MS = 10_000
 
-/** Whatever a callback throws or rejects with is its own affair. */
-function tell(callback: () => void): void {
-  ;(async () => callback())().catch(ignore)
-}
-
 export function createStream<T>(
   url: string | URL,
   options: SseOptions,
@@ -71,12 +66,12 @@ export function createStream<T>(
   /** Connections lost in a row, without progress. */
   let failures = 0
   /** Of the present connection: its response, since when it is open, and what the server said it ends for. */
-  let status = 0
-  let address = `${url}`
-  let openedAt = Infinity
+  let status: number
+  let address: string
+  let openedAt: number
   let ending: { readonly evicted: boolean; readonly error: unknown } | undefined
   /** The earliest time for the next one. */
-  let floorMs = 0
+  let floorMs: number
   /** Ends what the loop waits for. */
   let cut: (() => void) | undefined
 

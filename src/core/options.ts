@@ -1,6 +1,6 @@
 /** The options of a bus and of its subscribers: checked at the door, every default filled in. */
 
-import { check, option, wrongType } from '../internal/check.ts'
+import { check, checkSignal, option, wrongType } from '../internal/check.ts'
 import type { SubscribeOptions } from './bus-like.ts'
 import type { Diagnostic } from './diagnostics.ts'
 
@@ -61,9 +61,7 @@ export function checkBusOptions(options: EventBusOptions) {
 export function checkSubscribeOptions(options: SubscribeOptions, bus: SubscriberDefaults) {
   const lastEventId = option(options, 'lastEventId', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
   const { from, signal } = options
-  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
-    throw wrongType('signal', 'an AbortSignal', signal)
-  }
+  checkSignal(signal)
   const maxBytes = option(options, 'maxQueuedBytes', 'number', bus.maxQueuedBytes)
   if (maxBytes < Infinity && !bus.measured) {
     throw new RangeError('maxQueuedBytes needs a bus with maxRingBytes or maxQueuedBytes')

@@ -139,9 +139,9 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   /** A user's filter: one that throws is reported and counts as false. */
   passes(event: BusEvent): boolean {
     const { filter } = this.#options
-    if (filter === undefined) return true
     try {
-      return filter(event)
+      // Nobody asks where there is none: that look is cheaper than this call.
+      return (filter as NonNullable<typeof filter>)(event)
     } catch (error) {
       this.report({ type: 'callback_error', error })
       return false

@@ -23,6 +23,13 @@ export function wrongType(name: string, expected: string, value: unknown): TypeE
   return new TypeError(`${name} must be ${expected}, got ${value === null ? value : typeof value}`)
 }
 
+/** By its shape: a runtime may have more than one class of them. */
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
+    throw wrongType('signal', 'an AbortSignal', signal)
+  }
+}
+
 /** One of the `options`, checked; `fallback` where it is left out. */
 export function option<O extends object, Name extends keyof O & string, F extends O[Name] | undefined>(
   options: O,

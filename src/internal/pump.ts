@@ -6,7 +6,7 @@
  * peer always "succeeds".
  */
 
-import { after } from './timer.ts'
+import { after, now } from './timer.ts'
 
 /** Why a stream ended. */
 export type EndReason =
@@ -78,8 +78,6 @@ export interface Pump {
 
 // Progress that shows only when it is looked at is noticed this much of the bound late.
 const LOOKS_PER_STALL = 4
-
-const now = () => (globalThis.performance ?? Date).now()
 
 /**
  * `beatMs`: how long a stream is idle before its source is asked for a beat. `stallTimeoutMs`: how long bytes may be on

@@ -1,6 +1,9 @@
 // What a timer of the platform can wait: a longer delay fires after a millisecond instead.
 const LONGEST = 2 ** 31 - 1
 
+/** Milliseconds that never run backwards, where the runtime has such a clock. */
+export const now = () => (globalThis.performance ?? Date).now()
+
 /**
  * Calls back after any number of milliseconds, `Infinity` being never, unless the returned function is called before.
  * The timer keeps no process alive, where the runtime knows the difference, unless it is `awaited`: a process would end

@@ -6,7 +6,7 @@
  */
 
 import type { BusEvent, BusLike, Frame, Subscription } from '../index.ts'
-import { after } from '../internal/timer.ts'
+import { after, now } from '../internal/timer.ts'
 import { closedError, type TransportStream } from '../internal/transport.ts'
 import { type Fences, isFence } from './fences.ts'
 import type { Place, Reply, ReplyQueue } from './replies.ts'
@@ -26,8 +26,6 @@ export interface PumpHost {
   /** The attachment cannot go on. */
   failed(pump: Pump): void
 }
-
-const now = () => (globalThis.performance ?? Date).now()
 
 export class Pump {
   readonly transport: TransportStream

@@ -126,6 +126,26 @@ const refused = () =>
 const reset = () =>
   Promise.reject(Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } }))
 
+/** A session whose agent has asked the question `p`, which the client has read. */
+async function asked() {
+  const found = scene()
+  const client = clientOf(found)
+  const session = await client.begin()
+  const [agent] = found.agents
+  agent?.ask(session, 'p')
+  await client.reads(({ id }) => id === 'p')
+  return { agent, client, session }
+}
+
+/** The bridge gets each POST, and the client loses the answers of the first so many. */
+function answersCut(times: number): Fate {
+  let cuts = times
+  return async ({ method }, handle) => {
+    const response = await handle()
+    return method === 'POST' && cuts-- > 0 ? reset() : response
+  }
+}
+
 describe('the client stream', () => {
   it('asks for each of its streams from its first message on', async () => {
     const found = scene()
@@ -168,12 +188,7 @@ describe('the client stream', () => {
   })
 
   it('answers a request that is made from inside a handler, though its reader waits for that', async () => {
-    const found = scene()
-    const client = clientOf(found)
-    const session = await client.begin()
-    const [agent] = found.agents
-    agent?.ask(session, 'p')
-    await client.reads(({ id }) => id === 'p')
+    const { agent, client, session } = await asked()
     // Inside the handler of the permission, before it is answered:
     await client.say({ id: 9, method: 'session/set_mode', params: { sessionId: session, modeId: 'x' } })
     agent?.answer(await agent.hears('session/set_mode'))
@@ -235,11 +250,7 @@ describe('the client stream', () => {
     const found = scene()
     const client = clientOf(found)
     const session = await client.begin()
-    let cuts = 3
-    client.fate = async ({ method }, handle) => {
-      const response = await handle()
-      return method === 'POST' && cuts-- > 0 ? reset() : response
-    }
+    client.fate = answersCut(3)
     await client.say(prompt(session))
     await settle()
     expect(client.sent.filter((one) => one === 'POST session/prompt')).toHaveLength(4)
@@ -247,17 +258,8 @@ describe('the client stream', () => {
   })
 
   it('answers a question once whose POST was cut in front of its 202', async () => {
-    const found = scene()
-    const client = clientOf(found)
-    const session = await client.begin()
-    const [agent] = found.agents
-    agent?.ask(session, 'p')
-    await client.reads(({ id }) => id === 'p')
-    let cuts = 2
-    client.fate = async ({ method }, handle) => {
-      const response = await handle()
-      return method === 'POST' && cuts-- > 0 ? reset() : response
-    }
+    const { agent, client } = await asked()
+    client.fate = answersCut(2)
     await client.say({ id: 'p', result: {} })
     expect(client.sent.filter((one) => one === 'POST answer p')).toHaveLength(3)
     expect(agent?.of('p')).toHaveLength(1)

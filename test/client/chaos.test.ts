@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createResyncGate } from '../../src/client/index.ts'
 import { PLACES, WAYS } from '../support/chaos-plan.ts'
-import { chaos, cutsOf, timeFor, turn } from '../support/chaos-scene.ts'
+import { turn } from '../support/chaos-proxy.ts'
+import { chaos, cutsOf, timeFor } from '../support/chaos-scene.ts'
 import { pause } from '../support/until.ts'
 
 const CUTS = cutsOf(200)

@@ -32,7 +32,7 @@ const UNTOUCHED: Fate = {
   stallMs: 0,
 }
 
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const isOver = (socket: Socket) => socket.destroyed || socket.writableEnded
 

@@ -8,7 +8,7 @@ import { EventBus, type Frame, isControlFrame } from '../../src/index.ts'
 import { serveSse } from '../../src/node/index.ts'
 import type { BusOptions } from './bus.ts'
 import { type Draw, drawFate, drawFrom } from './chaos-plan.ts'
-import { type ChaosProxy, chaosProxy } from './chaos-proxy.ts'
+import { type ChaosProxy, chaosProxy, turn } from './chaos-proxy.ts'
 import { until } from './until.ts'
 
 const asked = process.env.CHAOS_CUTS ?? ''
@@ -32,8 +32,6 @@ export interface Said {
   readonly n: number
   readonly text: string
 }
-
-export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A bus on a port; `restart` is a new process with a new epoch, whose ids overlap those of the old one. */
 export class Origin {
