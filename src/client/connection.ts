@@ -27,9 +27,9 @@ export interface Answer {
 /** The answer to a request, or what the signal was aborted with: not every `fetch` settles then. */
 export function answerOf(fetched: Promise<Response>, signal: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const give = () => reject(signal.reason)
-    signal.addEventListener('abort', give)
-    if (signal.aborted) give()
+    const refuse = () => reject(signal.reason)
+    signal.addEventListener('abort', refuse)
+    if (signal.aborted) refuse()
     fetched
       .then((response) => {
         const body = response.body?.getReader()
@@ -52,7 +52,6 @@ export async function refusalOf(
   const { ok, status, headers } = response
   const type = headers.get('content-type')
   if (ok && /^text\/event-stream\s*([;,]|$)/i.test(type ?? '')) return undefined
-  const wait = headers.get('retry-after') ?? ''
   return {
     error: new SseHttpError(
       ok ? `the content type is ${type}, not text/event-stream` : `the server answered ${status}`,
@@ -61,7 +60,7 @@ export async function refusalOf(
       await textOf(reader),
     ),
     final: !/^(408|425|429|5..)$/.test(`${status}`),
-    floorMs: retryAfter(wait),
+    floorMs: retryAfter(headers.get('retry-after') ?? ''),
   }
 }
 
