@@ -11,17 +11,8 @@ import { dispose } from '../internal/dispose.ts'
 import { sizeOf } from '../internal/kept.ts'
 import type { CloseOptions, SubscribeOptions, Subscription } from './bus-like.ts'
 import type { BusStats } from './diagnostics.ts'
-import { draftOf, type Rejection, rejection } from './draft.ts'
-import { SubscriberLimitExceededError } from './errors.ts'
-import {
-  type AnyEvents,
-  type BusEvent,
-  controlFrame,
-  type EventMap,
-  type EventOf,
-  type Frame,
-  type PublishInput,
-} from './event.ts'
+import { draftOf, rejection } from './draft.ts'
+import type { AnyEvents, BusEvent, EventMap, EventOf, Frame, PublishInput } from './event.ts'
 import { Hub } from './hub.ts'
 import { EventLog } from './log.ts'
 import {
@@ -30,6 +21,7 @@ import {
   checkSubscribeOptions,
   type EventBusOptions,
 } from './options.ts'
+import { Replay, resyncOf } from './replay.ts'
 import { BusSubscription } from './subscription.ts'
 
 export class EventBus<Events extends EventMap<Events> = AnyEvents> {
@@ -88,9 +80,9 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     const draft = draftOf(input, measured)
     // Getters and `toJSON` ran just now, and may have ended the bus.
     if (this.#ended) return undefined
-    if (draft.id === undefined) return this.#reject(draft)
+    if (draft.id === undefined) return this.#hub.reject(draft)
     draft.id = this.lastEventId + 1
-    if (draft.id > Number.MAX_SAFE_INTEGER) return this.#reject(rejection('ids_exhausted', draft.type))
+    if (draft.id > Number.MAX_SAFE_INTEGER) return this.#hub.reject(rejection('ids_exhausted', draft.type))
     const event = Object.freeze(draft) as BusEvent
     const bytes = measured ? sizeOf(event) : 0
     this.#log.append(event, bytes)
@@ -110,25 +102,14 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
     const { lastEventId, last, signal, epoch } = checked
     const { lastEventId: head, earliestAvailableId } = this
     const over = this.#closed || signal?.aborted
-    if (!over && !this.#ended) this.#admit()
+    if (!over && !this.#ended) this.#hub.admit(this.#options.maxSubscribers)
 
     const subscription = new BusSubscription(this.#hub, checked, head)
     const cursor = lastEventId ?? (last === undefined ? last : Math.max(head - last, earliestAvailableId - 1))
     if (cursor !== undefined) {
-      const mismatch = epoch !== this.epoch
-      const reset = mismatch || cursor > head
-      // Judged by the watermark: an empty log says nothing about what has left it.
-      const gone = reset || cursor + 1 < earliestAvailableId
-      const resync = gone
-        ? controlFrame('state_resync_required', {
-            reason: reset ? 'epoch_reset' : 'ring_evicted',
-            lastDeliveredId: cursor,
-            earliestAvailableId,
-            epoch: this.epoch,
-            ...(mismatch && { detail: 'epoch_mismatch' }),
-          })
-        : undefined
-      subscription.resume(cursor, this.#log.read(), resync)
+      const resync = resyncOf(cursor, epoch, this, head)
+      const filter = checked.filter && subscription
+      subscription.resume(cursor, new Replay(this.#log.read(), cursor, head, resync, filter))
       // Told only now: whoever hears of it may publish, and that is live for this subscriber.
       if (resync && !over) this.#hub.announce('resyncs', resync)
     }
@@ -171,17 +152,5 @@ export class EventBus<Events extends EventMap<Events> = AnyEvents> {
   /** `close({ drain: false })`. */
   [dispose](): void {
     this.close({ drain: false })
-  }
-
-  #reject(rejection: Rejection): undefined {
-    this.#hub.counts.rejected++
-    this.#hub.report(rejection)
-  }
-
-  #admit(): void {
-    const { maxSubscribers: limit } = this.#options
-    if (this.subscriberCount < limit) return
-    this.#hub.report({ type: 'subscriber_rejected', limit })
-    throw new SubscriberLimitExceededError(limit)
   }
 }

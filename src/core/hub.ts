@@ -7,6 +7,7 @@
  */
 
 import type { Diagnostic } from './diagnostics.ts'
+import { SubscriberLimitExceededError } from './errors.ts'
 import type { BusEvent, ControlFrame } from './event.ts'
 import type { BusSubscription } from './subscription.ts'
 
@@ -23,6 +24,19 @@ export class Hub {
 
   constructor(onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined) {
     this.#onDiagnostic = onDiagnostic
+  }
+
+  /** Lets one more subscriber in. Throws `SubscriberLimitExceededError` where there is no place. */
+  admit(limit: number): void {
+    if (this.subscribers.size < limit) return
+    this.report({ type: 'subscriber_rejected', limit })
+    throw new SubscriberLimitExceededError(limit)
+  }
+
+  /** Counts and reports an input that is no event. */
+  reject(rejection: Diagnostic): undefined {
+    this.counts.rejected++
+    this.report(rejection)
   }
 
   /** Gives an event to every subscriber, behind what is being given already. */

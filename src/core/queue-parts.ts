@@ -1,5 +1,12 @@
 /** What a `BoundedAsyncQueue` is made of: what stands in it beside bare live entries, and the reads that wait for one. */
 
+/** A read that finds this finds nothing. */
+export const NOTHING = /* @__PURE__ */ Symbol()
+/** What a run of ours gives while it has nothing ready: reads wait for the queue's `wake`. */
+export const WAITING = /* @__PURE__ */ Symbol()
+export const BATCH_LIMIT = 256
+export const SPARE_SLOTS = 64
+
 export interface BoundedAsyncQueueOptions {
   /** Live entries at the most; an integer ≥ 1, or `Infinity`. */
   maxSize: number

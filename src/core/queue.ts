@@ -1,19 +1,13 @@
 /**
- * A bounded FIFO between code that must never wait and a reader that may.
- *
- * What is kept: everything accepted, until it is read or dropped. Nobody misses anything: a value that does not fit is
- * refused at `push`, and the caller decides. A reader that waits is handed the value at once, so what it takes is never
- * part of the backlog. Overlapping reads are answered first come, first served.
+ * A bounded FIFO between code that must never wait and a reader that may. Everything accepted is kept until it is read or
+ * dropped; what does not fit is refused, and the caller decides. A reader that waits is handed the value at once, past the
+ * backlog. Overlapping reads are answered first come, first served.
  */
 
 import { check, drains, option, wrongType } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 import type { BoundedAsyncQueueOptions, Result, Waiter } from './queue-parts.ts'
-import { closeRuns, Entry, failing } from './queue-parts.ts'
-
-const NOTHING = Symbol()
-const BATCH_LIMIT = 256
-const SPARE_SLOTS = 64
+import { BATCH_LIMIT, closeRuns, Entry, failing, NOTHING, SPARE_SLOTS, WAITING } from './queue-parts.ts'
 
 export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   protected readonly maxSize: number
@@ -149,6 +143,12 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     return undefined
   }
 
+  /** Goes on with the run that was `WAITING`, for subclasses. */
+  protected wake(): void {
+    this.#pulling = false
+    this.#serve()
+  }
+
   /** A live entry that fits, for subclasses: a read that waits gets it at once. */
   protected append(value: T, bytes: number): void {
     const waiter = this.#firstWaiter
@@ -171,8 +171,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   #force(entry: Entry): void {
-    if (this.#closed) return
-    this.#place(entry)
+    if (!this.#closed) this.#place(entry)
     this.#serve()
   }
 
@@ -203,7 +202,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       try {
         const value = (waiter.batch ? this.#takeBatch() : this.#take()) as never
         if (value !== NOTHING) waiter.resolve({ value, done: false })
-        else if (this.#closed) waiter.resolve({ value: undefined, done: true })
+        else if (this.#closed && !this.#pulling) waiter.resolve({ value: undefined, done: true })
         else return
       } catch (error) {
         waiter.reject(error)
@@ -214,7 +213,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   #take(): T | typeof NOTHING {
     if (this.#closed && this.#head < this.#slots.length && this.abandoned()) this.close({ drain: false })
-    while (this.#head < this.#slots.length) {
+    while (this.#head < this.#slots.length && !this.#pulling) {
       const entry = this.#slots[this.#head]
       let value: unknown = entry
       if (!(entry instanceof Entry)) this.#shift(1, 0)
@@ -233,11 +232,10 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   #takeBatch(): T[] | typeof NOTHING {
-    const slots = this.#slots as T[]
-    const { length } = slots
+    const { length } = this.#slots
     if (this.#bare && this.#head === 0 && length <= BATCH_LIMIT) {
       if (length === 0) return NOTHING
-      this.handedOut(slots[length - 1] as T)
+      this.handedOut(this.#slots[length - 1] as T)
       return this.#empty() as T[]
     }
     const batch: T[] = []
@@ -278,18 +276,20 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   /**
-   * One entry of the run at the head, or nothing once it is over. A run is user code: it may read, push or close. Reads
-   * that it makes wait, since they came later, and from a queue that it dropped nothing more comes.
+   * One entry of the run at the head, or nothing once it is over, or as long as it is `WAITING`. A run is user code: it
+   * may read, push or close. Reads that it makes wait, since they came later; a queue that it dropped gives no more.
    */
   #pull(run: Iterator<unknown>): unknown {
     let over: boolean | undefined = true
+    let waits = false
     this.#pulling = true
     try {
-      const result = run.next()
-      over = result.done
-      return over || this.#slots.length === 0 ? NOTHING : result.value
+      const { done, value } = run.next()
+      over = done
+      waits = value === WAITING
+      return over || waits || this.#slots.length === 0 ? NOTHING : value
     } finally {
-      this.#pulling = false
+      this.#pulling = waits
       if (over && this.#slots.length > 0) {
         this.#entries--
         this.#shift(0, 0)

@@ -6,17 +6,36 @@
 
 import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from './event.ts'
 import type { Retained } from './log.ts'
+import type { ReplayRun } from './subscription.ts'
 
 /** Who is asked of each event. */
 interface Filter {
   passes(event: BusEvent): boolean
 }
 
+/** What is to be told of a cursor on a log that reaches from `earliestAvailableId` to `head`, if anything. */
+export function resyncOf(
+  cursor: number,
+  cursorEpoch: string,
+  { epoch, earliestAvailableId }: { readonly epoch: string; readonly earliestAvailableId: number },
+  head: number,
+): StateResyncRequired | undefined {
+  const mismatch = cursorEpoch !== epoch
+  const reset = mismatch || cursor > head
+  // Judged by the watermark: an empty log says nothing about what has left it.
+  if (!reset && cursor + 1 >= earliestAvailableId) return undefined
+  return controlFrame('state_resync_required', {
+    reason: reset ? 'epoch_reset' : 'ring_evicted',
+    lastDeliveredId: cursor,
+    earliestAvailableId,
+    epoch,
+    ...(mismatch && { detail: 'epoch_mismatch' }),
+  })
+}
+
 /** Written by hand: a generator costs 600 bytes more for each subscriber, and twice the time for each event. */
-export class Replay implements IterableIterator<Frame, undefined> {
-  /** Everything up to here was read, filtered, or announced as gone. */
+export class Replay implements ReplayRun {
   position: number
-  /** `replay_complete` was read, or nothing more is to be. */
   done = false
   #retained: Retained | undefined
   #resync: StateResyncRequired | undefined

@@ -17,10 +17,16 @@ import {
   type StateResyncRequired,
 } from './event.ts'
 import type { Hub } from './hub.ts'
-import type { Retained } from './log.ts'
 import type { CheckedSubscribeOptions } from './options.ts'
 import { BoundedAsyncQueue } from './queue.ts'
-import { Replay } from './replay.ts'
+
+/** What a resumed stream reads before its live events. */
+export interface ReplayRun extends IterableIterator<Frame, undefined> {
+  /** Everything up to here was read, filtered, or announced as gone. */
+  readonly position: number
+  /** `replay_complete` was read, or nothing more is to be. */
+  done: boolean
+}
 
 export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscription<Frame> {
   lastDeliveredId: number
@@ -31,7 +37,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   /** The next warning may come: there was none since the backlog was last down. */
   #armed = true
   /** What is read before the live events. */
-  #replay: Replay | undefined
+  #replay: ReplayRun | undefined
   /** The last event that was judged for this subscriber: handed over, queued or filtered. */
   #judged: number
   /** The last live event that was handed over or queued. */
@@ -51,11 +57,17 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     hub.subscribers.add(this)
   }
 
-  /** Puts what is retained behind `cursor` before the live events, led by `resync` where events are gone. */
-  resume(cursor: number, retained: Retained, resync: StateResyncRequired | undefined): void {
+  /** Puts what is behind `cursor` before the live events. */
+  resume(cursor: number, replay: ReplayRun): void {
+    this.start(cursor, this.#judged)
+    this.#replay = replay
+    this.forcePushAll(replay)
+  }
+
+  /** Stands at `cursor`, and is live from the event behind `head`: never, where a bus learns later where that is. */
+  start(cursor: number, head: number): void {
     this.lastDeliveredId = this.#given = cursor
-    this.#replay = new Replay(retained, cursor, this.#judged, resync, this.#options.filter && this)
-    this.forcePushAll(this.#replay)
+    this.#judged = head
   }
 
   get queued(): number {
