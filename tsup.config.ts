@@ -10,10 +10,12 @@ export default defineConfig({
     client: 'src/client/index.ts',
     session: 'src/session/index.ts',
     acp: 'src/acp/index.ts',
+    redis: 'src/redis/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',
   platform: 'neutral',
+  loader: { '.lua': 'text' },
   external: [/^node:/],
   // The package asks for nothing to be installed: the one parser it stands on is in `client`, with its notice.
   noExternal: ['eventsource-parser'],

@@ -1,9 +1,18 @@
 import { defineConfig } from 'vitest/config'
 
+/** A script of Redis is imported as its text, as the build does it. */
+const lua = {
+  name: 'lua',
+  transform: (code: string, id: string) =>
+    id.endsWith('.lua') ? `export default ${JSON.stringify(code)}` : undefined,
+}
+
 export default defineConfig({
+  plugins: [lua],
   test: {
     projects: [
       {
+        extends: true,
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
@@ -11,6 +20,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           name: 'package',
           include: ['test/package/**/*.test.ts'],
@@ -19,6 +29,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         test: {
           name: 'all',
           include: ['test/runtimes/**/*.test.ts', 'test/demo/**/*.test.ts'],

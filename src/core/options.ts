@@ -88,6 +88,6 @@ function countOf(from: NonNullable<SubscribeOptions['from']>, lastEventId: numbe
 }
 
 /** 64 random bits. `getRandomValues`, since `randomUUID` is missing on plain-http pages. */
-function freshEpoch(): string {
+export function freshEpoch(): string {
   return (crypto.getRandomValues(new BigUint64Array(1))[0] as bigint).toString(36)
 }

@@ -1,0 +1,204 @@
+/**
+ * The bus, shared by several processes: its log is a Redis Stream, and each node follows it. Subscriptions, frames, caps,
+ * warnings and evictions are those of `EventBus`; what a cursor means is judged against the stream, on any node alike.
+ */
+
+import type { CloseOptions, SubscribeOptions, Subscription } from '../core/bus-like.ts'
+import type { BusStats } from '../core/diagnostics.ts'
+import { draftOf } from '../core/draft.ts'
+import type { AnyEvents, EventMap, EventOf, Frame, PublishInput, StateResyncRequired } from '../core/event.ts'
+import { Hub } from '../core/hub.ts'
+import { checkSubscribeOptions } from '../core/options.ts'
+import { drains } from '../internal/check.ts'
+import { asyncDispose } from '../internal/dispose.ts'
+import { envelopeJson } from '../internal/kept.ts'
+import type { Link } from './link.ts'
+import type { CheckedRedisOptions } from './options.ts'
+import { Outbox } from './outbox.ts'
+import { RedisReplay } from './replay.ts'
+import { RedisSubscription } from './subscription.ts'
+import type { StreamTail } from './tail.ts'
+
+/** How an event's JSON begins while it has no id. */
+const NO_ID = '{"id":0,'
+
+export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
+  readonly #options: CheckedRedisOptions
+  readonly #hub: Hub
+  readonly #tail: StreamTail
+  readonly #outbox: Outbox
+  #published = 0
+  #ended = false
+  #closed = false
+  #closing: Promise<void> | undefined
+  #ending: Promise<void> | undefined
+
+  /** For `createRedisBus`, which has opened the tail. */
+  constructor(options: CheckedRedisOptions, link: Link, tail: StreamTail) {
+    this.#options = options
+    const hub = new Hub(options.onDiagnostic)
+    const outbox = new Outbox(tail, link, options.timeoutMs)
+    this.#hub = hub
+    this.#tail = tail
+    this.#outbox = outbox
+    tail.listen({
+      onEvent: (event, bytes, mark) => {
+        hub.deliver(event, bytes)
+        outbox.landed(event, mark)
+      },
+      onRestart: (restart) => {
+        for (const subscription of hub.subscribers) (subscription as RedisSubscription).restart(restart)
+        outbox.passed()
+      },
+      onEnd: () => this.#finish(),
+      onOpen: () => outbox.flushSoon(),
+      onUp: () => {
+        hub.report({ type: 'backend_available' })
+        outbox.flushSoon()
+      },
+      onDown: (error) => hub.report({ type: 'backend_unavailable', error }),
+    })
+  }
+
+  /** Which incarnation of the stream this node stands in: a cursor of another epoch cannot be resumed. */
+  get epoch(): string {
+    return this.#tail.epoch
+  }
+
+  /** The last id that this node has read; another node may be ahead. */
+  get lastEventId(): number {
+    return this.#tail.head
+  }
+
+  /** The oldest id that the stream retains, as far as this node knows. */
+  get earliestAvailableId(): number {
+    return this.#tail.earliestAvailableId
+  }
+
+  /** Of this node. */
+  get subscriberCount(): number {
+    return this.#hub.subscribers.size
+  }
+
+  /** No more events come: `end` was called here, or on another node and has been read. */
+  get ended(): boolean {
+    return this.#ended || this.#ending !== undefined
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /**
+   * Appends an event to the stream. Resolves with the event, as JSON made it, once this node has it: what is subscribed
+   * afterwards without a cursor does not get it. Resolves with undefined where the bus has ended, or where the input cannot
+   * be an event (told as `event_rejected`; that includes what JSON cannot carry). Calls are stored in their order, each at
+   * most once.
+   *
+   * Rejects with `BackendUnavailableError` (`code: 'backend_unavailable'`) when Redis has not confirmed it within
+   * `timeoutMs`, or at once where 10,000 others wait for a Redis that is away. Then it may still be stored: publish it again
+   * only where twice does no harm.
+   */
+  async publish(input: PublishInput<Events>): Promise<EventOf<Events> | undefined> {
+    if (this.ended) return undefined
+    const draft = draftOf(input, true)
+    // Getters and `toJSON` ran just now, and may have ended the bus.
+    if (this.ended) return undefined
+    if (draft.id === undefined) return this.#hub.reject(draft)
+    const event = await this.#outbox.publish(`{${envelopeJson(draft).slice(NO_ID.length)}`)
+    if (event !== undefined) this.#published++
+    return event as EventOf<Events> | undefined
+  }
+
+  /**
+   * Registers a subscriber before it returns, like `EventBus.subscribe`: live from this node's `lastEventId` on. With a
+   * cursor its first frames come when the stream itself has been asked where that stands: also one that this node has not
+   * reached yet, or that another node gave. While Redis is away a replay waits and live subscribers stay.
+   *
+   * What the stream has dropped before a slow reader got there, or what a deleted or forked stream takes with it, is told
+   * by `state_resync_required` in its place. Returns and throws what `EventBus.subscribe` does.
+   */
+  subscribe(options: SubscribeOptions<EventOf<Events>> = {}): Subscription<Frame<Events>> {
+    const { epoch, lastEventId: head, earliestAvailableId } = this
+    const checked = checkSubscribeOptions(options as SubscribeOptions, { ...this.#options, epoch })
+    const { lastEventId, last, signal } = checked
+    const over = this.#closed || signal?.aborted
+    if (!over && !this.#ended) this.#hub.admit(this.#options.maxSubscribers)
+
+    const resumes = (lastEventId ?? last) !== undefined && !over
+    const subscription = new RedisSubscription(this.#hub, checked, resumes ? Infinity : head)
+    if (resumes) {
+      const cursor = lastEventId ?? Math.max(head - (last as number), earliestAvailableId - 1)
+      const announce = (resync: StateResyncRequired) => this.#hub.announce('resyncs', resync)
+      const replay = new RedisReplay(this.#tail, subscription, announce, checked, cursor)
+      subscription.resume(cursor, replay)
+      void replay.judge(checked)
+    }
+    if (over || this.#ended) subscription.close({ drain: !over })
+    return subscription as Subscription<Frame<Events>>
+  }
+
+  /**
+   * No more events, on any node: recorded in the stream behind what was published here before, and each node ends once it
+   * has read that far. `publish` returns undefined from now on; what is retained stays readable until `close()`. Rejects
+   * with `BackendUnavailableError` when Redis cannot be reached in time, and the bus goes on. Twice is once.
+   */
+  end(): Promise<void> {
+    this.#ending ??= this.#end().finally(() => {
+      this.#ending = undefined
+    })
+    return this.#ending
+  }
+
+  /**
+   * Everything is over on this node only; what is queued may still be read, or with `drain: false` is dropped. A replay
+   * gives what this node has, and tells what it can no longer read. Resolves when what was published before is confirmed or
+   * rejected and nothing of Redis is held any more.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    const drain = drains(options)
+    this.#ended = this.#closed = true
+    this.#hub.finish(drain)
+    for (const listener of this.#hub.closeListeners) listener()
+    this.#closing ??= this.#leave()
+    return this.#closing
+  }
+
+  /** Of this node; `published` counts its own. */
+  stats(): BusStats {
+    const { lastEventId, earliestAvailableId } = this
+    return {
+      ...this.#hub.counts,
+      published: this.#published,
+      lastEventId,
+      earliestAvailableId,
+      ringEvents: lastEventId + 1 - earliestAvailableId,
+      ringBytes: this.#tail.ringBytes,
+      subscribers: Array.from(this.#hub.subscribers, (subscriber) => subscriber.stats),
+    }
+  }
+
+  /** `close({ drain: false })`. */
+  async [asyncDispose](): Promise<void> {
+    await this.close({ drain: false })
+  }
+
+  async #end(): Promise<void> {
+    if (this.#ended) return
+    await this.#outbox.end()
+    const { lastEventId } = await this.#tail.look()
+    await this.#tail.readUpTo(lastEventId)
+  }
+
+  /** The end of the stream was read. */
+  #finish(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#hub.finish(true)
+  }
+
+  async #leave(): Promise<void> {
+    await this.#outbox.idle()
+    this.#tail.close()
+  }
+}

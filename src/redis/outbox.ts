@@ -1,0 +1,279 @@
+/**
+ * What this node publishes, on its way to the stream: in order, many events in one atomic step, each at most once.
+ *
+ * Every step carries a mark, which the stream keeps with its events. When a connection was lost with a step on its way,
+ * the node first reads what the stream has: marks found there have landed, and only the others are sent again.
+ */
+
+import type { BusEvent } from '../core/event.ts'
+import { freshEpoch } from '../core/options.ts'
+import { soon } from '../internal/soon.ts'
+import { after, now } from '../internal/timer.ts'
+import { BackendUnavailableError } from './errors.ts'
+import type { Link } from './link.ts'
+import { eventOf, type StreamTail } from './tail.ts'
+
+const BATCH_EVENTS = 256
+const BATCH_LENGTH = 1_000_000
+/** Steps on their way at a time: under load, what waits for the next one makes it larger. */
+const STEPS = 4
+/** Events that wait for a Redis that is known to be away. */
+const MAX_WAITING = 10_000
+
+interface Sending {
+  readonly text: string
+  readonly settle: (event: BusEvent | undefined) => void
+  readonly fail: (error: unknown) => void
+  readonly deadline: number
+  /** Known once Redis has said so. */
+  id: number
+  isOver: boolean
+}
+
+export class Outbox {
+  /** Of this node, in every mark. */
+  readonly #name = freshEpoch()
+  readonly #tail: StreamTail
+  readonly #link: Link
+  readonly #timeoutMs: number
+  /** What is not over, in order: its front is what expires next. */
+  readonly #pending: Sending[] = []
+  #front = 0
+  #unsent: Sending[] = []
+  /** By their mark: what was sent and not found in the stream yet. */
+  readonly #steps = new Map<string, readonly Sending[]>()
+  #stepCount = 0
+  #onTheirWay = 0
+  #isRecovering = false
+  #isFlushing = false
+  #lastError: unknown
+  #stopTimer: (() => void) | undefined
+  #idle: (() => void)[] = []
+
+  constructor(tail: StreamTail, link: Link, timeoutMs: number) {
+    this.#tail = tail
+    this.#link = link
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Settles with the event when this node has it, with undefined where the bus had ended. */
+  publish(text: string): Promise<BusEvent | undefined> {
+    return new Promise((settle, fail) => {
+      const deadline = now() + this.#timeoutMs
+      if (!this.#link.isUp && this.#unsent.length >= MAX_WAITING) return fail(this.#unavailable('publish'))
+      const sending = { text, settle, fail, deadline, id: 0, isOver: false }
+      this.#pending.push(sending)
+      this.#unsent.push(sending)
+      if (!this.#stopTimer) this.#arm()
+      this.flushSoon()
+    })
+  }
+
+  /** An event that was read, with its mark. */
+  landed(event: BusEvent, mark: string): void {
+    const dot = mark.lastIndexOf('.')
+    const sendings = this.#steps.get(mark.slice(0, dot))
+    if (sendings === undefined) return
+    const at = Number(mark.slice(dot + 1)) - 1
+    if (at === sendings.length - 1) this.#steps.delete(mark.slice(0, dot))
+    const sending = sendings[at]
+    if (sending !== undefined) this.#finish(sending, () => sending.settle(event))
+    // The node may have come in the middle of a step: it is in the stream whole.
+    for (let before = at - 1; sendings[before]?.isOver === false; before--) {
+      this.#identify(sendings[before] as Sending, event.id - at + before)
+    }
+  }
+
+  /** The node stands elsewhere now, and will not read what it was told of before. */
+  passed(): void {
+    for (const sending of this.#pending.slice(this.#front)) {
+      if (sending.id > 0) this.#identify(sending, sending.id)
+    }
+  }
+
+  /** Settles when everything is over that was published before. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle.push(resolve)
+      this.#sweep()
+    })
+  }
+
+  /**
+   * Records the end behind everything that was published before. Rejects with `BackendUnavailableError` where Redis does
+   * not confirm that in time.
+   */
+  async end(): Promise<void> {
+    await this.idle()
+    let isLate = false
+    let stop = () => {}
+    const late = new Promise<never>((_, reject) => {
+      stop = after(
+        this.#timeoutMs,
+        () => {
+          isLate = true
+          reject(this.#unavailable('end'))
+        },
+        'awaited',
+      )
+    })
+    const recorded = async () => {
+      while (!isLate) {
+        try {
+          if ((await this.#link.run(this.#tail.key, 'end', this.#tail.epoch)) === 'ended') break
+          await this.#tail.look()
+        } catch (error) {
+          this.#lastError = error
+          await this.#tail.again()
+        }
+      }
+    }
+    try {
+      await Promise.race([recorded(), late])
+    } finally {
+      stop()
+    }
+  }
+
+  /** Sends what waits, together with whatever else is published now. */
+  flushSoon(): void {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    soon(() => {
+      this.#isFlushing = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    while (this.#link.isUp && this.#tail.isOpen && !this.#isRecovering && this.#onTheirWay < STEPS) {
+      const sendings = this.#nextSendings()
+      if (sendings.length === 0) return
+      void this.#send(sendings)
+    }
+  }
+
+  #nextSendings(): Sending[] {
+    const sendings: Sending[] = []
+    let length = 0
+    let taken = 0
+    for (const sending of this.#unsent) {
+      if (sendings.length === BATCH_EVENTS || length > BATCH_LENGTH) break
+      taken++
+      if (sending.isOver) continue
+      sendings.push(sending)
+      length += sending.text.length
+    }
+    this.#unsent = taken === this.#unsent.length ? [] : this.#unsent.slice(taken)
+    return sendings
+  }
+
+  async #send(sendings: Sending[]): Promise<void> {
+    const mark = `${this.#name}.${++this.#stepCount}`
+    this.#steps.set(mark, sendings)
+    this.#onTheirWay++
+    const { epoch, appendArguments } = this.#tail
+    const texts = sendings.map((sending) => sending.text)
+    try {
+      const reply = await this.#link.run(this.#tail.key, 'append', ...appendArguments, mark, ...texts)
+      if (typeof reply === 'number') this.#arrived(sendings, mark, epoch, reply - texts.length + 1, texts)
+      else if (reply === 'ended') this.#refused(sendings, mark)
+      // The stream is another one than this node thought.
+      else this.#isRecovering = true
+    } catch (error) {
+      this.#lastError = error
+      this.#isRecovering = true
+    }
+    this.#onTheirWay--
+    if (!this.#isRecovering) this.#flush()
+    else if (this.#onTheirWay === 0) void this.#recover()
+  }
+
+  #arrived(sendings: Sending[], mark: string, epoch: string, first: number, texts: string[]): void {
+    sendings.forEach((sending, at) => {
+      sending.id = first + at
+    })
+    this.#tail.feedOwn(epoch, first, texts, mark)
+    // Otherwise the reader brings it, behind what somebody else published before; or never, where the node moved on.
+    const isToCome =
+      this.#tail.isOpen && epoch === this.#tail.epoch && first + texts.length - 1 > this.#tail.head
+    if (isToCome || !this.#steps.delete(mark)) return
+    for (const sending of sendings) this.#identify(sending, sending.id)
+  }
+
+  #refused(sendings: Sending[], mark: string): void {
+    this.#steps.delete(mark)
+    for (const sending of sendings) this.#finish(sending, () => sending.settle(undefined))
+    // Another node has ended the bus, and this one has not read that yet.
+    void this.#tail.look().catch(() => {})
+  }
+
+  /** Finds out what has landed, and sends the rest again, in order. */
+  async #recover(): Promise<void> {
+    while (this.#isRecovering) {
+      await this.#tail.again()
+      try {
+        const { lastEventId } = await this.#tail.look()
+        await this.#tail.readUpTo(lastEventId)
+        this.#isRecovering = false
+      } catch (error) {
+        this.#lastError = error
+        if (this.#tail.isClosed) return
+      }
+    }
+    const again = Array.from(this.#steps.values())
+      .flat()
+      .filter((sending) => sending.id === 0)
+    this.#steps.clear()
+    this.#unsent = [...again, ...this.#unsent]
+    this.#flush()
+  }
+
+  /** It is in the stream under this id, though this node does not read it there. */
+  #identify(sending: Sending, id: number): void {
+    this.#finish(sending, () => sending.settle(eventOf(id, sending.text)))
+  }
+
+  /** The one end of everything that was published. */
+  #finish(sending: Sending, tell: () => void): void {
+    if (sending.isOver) return
+    sending.isOver = true
+    tell()
+    if (this.#pending[this.#front] === sending) this.#sweep()
+  }
+
+  /** Lets go of what is over at the front. */
+  #sweep(): void {
+    while (this.#pending[this.#front]?.isOver) this.#front++
+    if (this.#front * 2 >= this.#pending.length) {
+      this.#pending.splice(0, this.#front)
+      this.#front = 0
+    }
+    if (this.#pending.length > 0) return
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  #arm(): void {
+    const next = this.#pending[this.#front]
+    if (next === undefined) return
+    this.#stopTimer = after(Math.max(0, next.deadline - now()), () => this.#expire(), 'awaited')
+  }
+
+  #expire(): void {
+    const time = now()
+    for (const sending of this.#pending.slice(this.#front)) {
+      if (sending.deadline > time) break
+      // Stored, though this node could not read it.
+      if (sending.id > 0) this.#identify(sending, sending.id)
+      else this.#finish(sending, () => sending.fail(this.#unavailable('publish')))
+    }
+    this.#unsent = this.#unsent.filter((sending) => !sending.isOver)
+    this.#arm()
+  }
+
+  #unavailable(what: string): BackendUnavailableError {
+    return new BackendUnavailableError(what, this.#timeoutMs, this.#lastError)
+  }
+}

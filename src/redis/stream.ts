@@ -1,0 +1,80 @@
+/** The stream of one bus: what is asked of Redis, and what it answers. The atomic part is `stream.lua`. */
+
+import type { BusEvent } from '../core/event.ts'
+import { freshEpoch } from '../core/options.ts'
+import { stamp } from '../internal/kept.ts'
+import type { Link } from './link.ts'
+import type { CheckedRedisOptions } from './options.ts'
+import type { Entry } from './reader.ts'
+
+/** Entries that the stream keeps beyond the ring, for nodes that are a moment behind. */
+const SLACK = 1000
+/** Entries that are read at a time. */
+const PAGE = 500
+
+/** A stream as it was when it was looked at. */
+export interface Known {
+  readonly epoch: string
+  /** The oldest id that is retained by the rules of the bus. */
+  readonly earliestAvailableId: number
+  /** The oldest entry that is there. */
+  readonly firstId: number
+  readonly lastEventId: number
+  readonly ended: boolean
+}
+
+/** What a node has read of a stream; `mark` is the last event's, empty where that was not read. */
+export interface Place {
+  readonly epoch: string
+  readonly head: number
+  readonly mark: string
+}
+
+export class RedisStream {
+  readonly key: string
+  readonly #link: Link
+  readonly #ringSize: number
+  readonly #cap: number
+  readonly #ttlMs: number
+
+  constructor(link: Link, { key, ringSize, maxRingBytes, ttlMs }: CheckedRedisOptions) {
+    this.key = key
+    this.#link = link
+    this.#ringSize = ringSize
+    // Redis is told 0 for "none".
+    this.#cap = maxRingBytes === Infinity ? 0 : maxRingBytes
+    this.#ttlMs = ttlMs
+  }
+
+  /** How the stream stands; it is made, with a fresh epoch, where it is not there or not the one where `place` is. */
+  async look({ epoch, head, mark }: Place): Promise<Known> {
+    const fresh = freshEpoch()
+    const reply = await this.#link.run(this.key, 'look', fresh, epoch, head, mark, this.#ttlMs, this.#cap)
+    const [now, firstId, lastEventId, ended] = reply as [string, number, number, number]
+    const earliestAvailableId = Math.max(firstId, lastEventId + 1 - this.#ringSize)
+    return { epoch: now, earliestAvailableId, firstId, lastEventId, ended: ended === 1 }
+  }
+
+  /** Entries behind `id`, up to `last`. */
+  async page(id: number, last: number): Promise<Entry[]> {
+    const range = [`0-${id + 1}`, `0-${last}`]
+    return (await this.#link.command('XRANGE', this.key, ...range, 'COUNT', `${PAGE}`)) as Entry[]
+  }
+
+  /** Appends events in one step; the id of the last one, or why there is none. */
+  async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
+    const limit = this.#ringSize + SLACK
+    const reply = this.#link.run(this.key, 'append', epoch, limit, this.#ttlMs, this.#cap, mark, ...texts)
+    return (await reply) as number | 'epoch' | 'ended'
+  }
+
+  /** Records the end; twice is once. */
+  async end(epoch: string): Promise<'epoch' | 'ended'> {
+    return (await this.#link.run(this.key, 'end', epoch)) as 'epoch' | 'ended'
+  }
+}
+
+/** An event as every node sees it: what JSON made of it. Throws where the text is none of a bus's. */
+export function eventOf(id: number, text: string): BusEvent {
+  return Object.freeze(stamp(JSON.parse(`{"id":${id},${text.slice(1)}`)))
+}

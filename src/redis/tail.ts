@@ -1,0 +1,346 @@
+/**
+ * Where one node stands in one stream, and what it keeps of it: a window of the newest events, shared by all of its
+ * subscribers, that grows at the head as entries are read and never has a hole.
+ *
+ * An entry that is not the next one of this epoch means that something was lost: the window begins anew, and whoever is
+ * subscribed is told so in its place.
+ */
+
+import type { BusEvent, StateResyncRequired } from '../core/event.ts'
+import { EventLog, type Retained } from '../core/log.ts'
+import { freshEpoch } from '../core/options.ts'
+import { sizeOf, stamp } from '../internal/kept.ts'
+import { after } from '../internal/timer.ts'
+import { BackendUnavailableError } from './errors.ts'
+import { codeOf, type Link, type Member } from './link.ts'
+import type { CheckedRedisOptions } from './options.ts'
+import type { Entry } from './reader.ts'
+
+/** Entries that the stream keeps beyond the ring, for nodes that are a moment behind. */
+const SLACK = 1000
+/** Events of the window at the most: older ones are read from Redis. */
+const WINDOW = 1024
+/** A reader gets a chance behind so many events, or a quarter of its cap. */
+const MAX_PACE = 64
+/** Ids of one page of a replay that is older than the window. */
+const PAGE = 500
+
+/** A stream as it was when it was looked at. */
+export interface Known {
+  readonly epoch: string
+  /** The oldest id that is retained by the rules of the bus. */
+  readonly earliestAvailableId: number
+  readonly lastEventId: number
+}
+
+/** What a window that begins anew says of what was before. */
+export type Restart = Omit<StateResyncRequired['data'], 'lastDeliveredId'> & {
+  readonly lastDeliveredId: number
+}
+
+/** Who is told what is read. */
+export interface Listener {
+  /** An event, and the mark of its publisher. */
+  onEvent(event: BusEvent, bytes: number, mark: string): void
+  /** Events are gone, or the stream is another one. */
+  onRestart(restart: Restart): void
+  /** There will be no more events. */
+  onEnd(): void
+  /** It stands in the stream: there it reads on, and publishes. */
+  onOpen(): void
+  onUp(): void
+  onDown(error: unknown): void
+}
+
+export class StreamTail implements Member {
+  readonly key: string
+  epoch = ''
+  head = 0
+  turn = 0
+  isOpen = false
+  /** Nothing more is asked of Redis. */
+  isClosed = false
+  /** Goes on when what this node published is taken as far as it was told. */
+  #own: Promise<void> = Promise.resolve()
+  #error: unknown
+  /**
+   * Events that are given to subscribers in one go. They come from Redis hundreds at a time, and a reader that is not behind
+   * must not be evicted because of that.
+   */
+  readonly #pace: number
+  /** The oldest id that the stream was seen to retain. */
+  #first = 1
+  #mark = ''
+  #log: EventLog
+  /** The last event there will be. */
+  #endsAt = Infinity
+  /** Where the window began. */
+  #start = 0
+  #looking: Promise<Known> | undefined
+  readonly #options: CheckedRedisOptions
+  readonly #link: Link
+  #listener: Listener | undefined
+  /** Who waits to ask again. */
+  readonly #waiting = new Set<() => void>()
+
+  constructor(options: CheckedRedisOptions, link: Link) {
+    this.key = options.key
+    this.#pace = Math.max(1, Math.min(MAX_PACE, Math.floor(options.maxQueued / 4)))
+    this.#options = options
+    this.#link = link
+    this.#log = this.#window()
+  }
+
+  /**
+   * Joins the link, and stands at the end of the stream. Rejects with `BackendUnavailableError` where that takes too long,
+   * with what Redis says where the key is no stream; then it has left again.
+   */
+  async open(timeoutMs: number): Promise<void> {
+    const stop = after(timeoutMs, () => this.close(), 'awaited')
+    this.#link.join(this)
+    try {
+      while (!this.isOpen) {
+        try {
+          if (this.#link.isUp) await this.look()
+        } catch (error) {
+          this.#error = error
+          if (codeOf(error) === 'WRONGTYPE') throw error
+        }
+        if (!this.isOpen) await this.again()
+        if (this.isClosed) throw new BackendUnavailableError('createRedisBus', timeoutMs, this.#error)
+      }
+    } catch (error) {
+      this.close()
+      throw error
+    } finally {
+      stop()
+    }
+  }
+
+  /** Tells somebody from now on. */
+  listen(listener: Listener): void {
+    this.#listener = listener
+  }
+
+  up(): void {
+    this.#listener?.onUp()
+  }
+
+  down(error: unknown): void {
+    this.#error = error
+    this.#listener?.onDown(error)
+  }
+
+  /** Settles when what failed may be asked again, or when this is closed. */
+  async again(): Promise<void> {
+    if (this.isClosed) return
+    const { settled, cancel } = this.#link.again()
+    this.#waiting.add(cancel)
+    await settled
+    this.#waiting.delete(cancel)
+  }
+
+  /** The reader has something to expect of it. */
+  get isRead(): boolean {
+    return this.isOpen && this.head < this.#endsAt
+  }
+
+  get earliestAvailableId(): number {
+    const { earliestId, size } = this.#log
+    // A window that has lost events though it has room lost them to the byte cap, as the stream did.
+    const capped = this.#start + size < this.head && size < Math.min(this.#options.ringSize, WINDOW)
+    return Math.max(this.#first, this.head + 1 - this.#options.ringSize, capped ? earliestId : 0)
+  }
+
+  get ringBytes(): number {
+    return this.#log.bytes
+  }
+
+  /** What a publisher appends with: the operation's arguments before the mark. */
+  get appendArguments(): (string | number)[] {
+    const { ringSize, ttlMs, maxRingBytes } = this.#options
+    return [this.epoch, ringSize + SLACK, ttlMs, finite(maxRingBytes)]
+  }
+
+  /** The window as it is now, and where it begins. */
+  read(): { retained: Retained; earliestId: number } {
+    return { retained: this.#log.read(), earliestId: this.#log.earliestId }
+  }
+
+  /**
+   * Looks at the stream, makes it where there is none, and begins anew where it is not the one that was known. Callers of
+   * the same moment share a look, which is always one that was sent after they asked.
+   */
+  look(): Promise<Known> {
+    this.#looking ??= Promise.resolve().then(() => {
+      this.#looking = undefined
+      return this.#look()
+    })
+    return this.#looking
+  }
+
+  /** One page of what is behind `id`; fewer events where some are gone. */
+  async page(epoch: string, id: number, until: number): Promise<BusEvent[]> {
+    const to = Math.min(until, id + PAGE)
+    const entries = await this.#link.command('XRANGE', this.key, `0-${id + 1}`, `0-${to}`)
+    return (entries as Entry[]).flatMap(([at, [name, text]]) =>
+      name === epoch ? eventOf(numberOf(at), text as string) : [],
+    )
+  }
+
+  /** Reads what is there, without waiting for the reader that all buses share. */
+  async readUpTo(id: number): Promise<void> {
+    for (let from = -1; this.isOpen && this.head < id && this.head !== from; ) {
+      from = this.head
+      const { turn } = this
+      const entries = await this.#link.command(
+        'XRANGE',
+        this.key,
+        `0-${from + 1}`,
+        `0-${id}`,
+        'COUNT',
+        `${PAGE}`,
+      )
+      await this.feed(entries as Entry[], turn)
+    }
+  }
+
+  async feed(entries: readonly Entry[], turn: number): Promise<void> {
+    let left = this.#pace
+    for (const [id, [name, text = '', , mark = '']] of entries) {
+      if (left-- === 0) {
+        await breath()
+        left = this.#pace - 1
+      }
+      if (turn !== this.turn || !this.isOpen) return
+      if (!id.startsWith('0-')) this.#endAt(this.head)
+      else this.#take(numberOf(id), name as string, text, mark)
+    }
+  }
+
+  /** Takes what a publisher of this node was told, ahead of the reader where nobody else's event is between. */
+  feedOwn(epoch: string, first: number, texts: readonly string[], mark: string): void {
+    const entries = texts.map(
+      (text, at): Entry => [`0-${first + at}`, [epoch, text, 'mark', `${mark}.${at + 1}`]],
+    )
+    this.#own = this.#own.then(async () => {
+      if (epoch === this.epoch && first <= this.head + 1) await this.feed(entries, this.turn)
+    })
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.isOpen = false
+    this.#link.leave(this)
+    this.#log.clear()
+    for (const cancel of this.#waiting) cancel()
+  }
+
+  #take(id: number, epoch: string, text: string, mark: string): void {
+    if (id <= this.head) return
+    if (epoch !== this.epoch) return void this.#stumble(id)
+    if (id > this.head + 1) this.#restart('ring_evicted', epoch, id)
+    let event: BusEvent
+    try {
+      event = eventOf(id, text)
+    } catch {
+      // Not written by a bus.
+      return void this.#stumble(id)
+    }
+    const bytes = this.#options.measured ? sizeOf(event) : 0
+    this.#log.append(event, bytes)
+    this.head = id
+    this.#mark = mark
+    this.#listener?.onEvent(event, bytes, mark)
+    if (id === this.#endsAt) this.#endAt(id)
+  }
+
+  /** Finds out why an entry is not one of this epoch. What was read behind it is read again. */
+  async #stumble(id: number): Promise<void> {
+    this.turn++
+    const { turn } = this
+    this.isOpen = false
+    try {
+      await this.look()
+      // The stream is the known one: the entry is not ours, and nobody will ever see what its id stands for.
+      if (turn === this.turn) this.#restart('ring_evicted', this.epoch, id + 1)
+    } catch {
+      // Away, or not to be read: looked at again before it is read again.
+    }
+  }
+
+  async #look(): Promise<Known> {
+    const { epoch, head } = this
+    const { ringSize, ttlMs, maxRingBytes } = this.#options
+    const mark = this.#mark
+    const reply = await this.#link
+      .run(this.key, 'look', freshEpoch(), epoch, head, mark, ttlMs, finite(maxRingBytes))
+      .catch((error) => {
+        if (codeOf(error) === 'WRONGTYPE') this.isOpen = false
+        throw error
+      })
+    const [now, first, last, ended] = reply as [string, number, number, number]
+    const earliestAvailableId = Math.max(first, last + 1 - ringSize)
+    const known = { epoch: now, earliestAvailableId, lastEventId: last }
+    this.#adopt(known, first, ended === 1)
+    return known
+  }
+
+  #adopt({ epoch, earliestAvailableId, lastEventId }: Known, first: number, ended: boolean): void {
+    if (this.epoch === '') {
+      this.epoch = epoch
+      this.head = lastEventId
+      this.#log = this.#window()
+    } else if (epoch !== this.epoch) this.#restart('epoch_reset', epoch, earliestAvailableId)
+    else if (first > this.head + 1) this.#restart('ring_evicted', epoch, first)
+    this.#first = first
+    if (!this.isOpen && !this.isClosed) {
+      this.isOpen = true
+      this.#listener?.onOpen()
+      this.#link.read()
+    }
+    if (ended) this.#endAt(lastEventId)
+  }
+
+  #endAt(id: number): void {
+    this.#endsAt = id
+    if (this.head >= id) this.#listener?.onEnd()
+  }
+
+  #restart(reason: 'ring_evicted' | 'epoch_reset', epoch: string, earliestAvailableId: number): void {
+    const lastDeliveredId = this.head
+    this.turn++
+    this.epoch = epoch
+    this.head = earliestAvailableId - 1
+    this.#first = earliestAvailableId
+    this.#mark = ''
+    this.#endsAt = Infinity
+    this.#log = this.#window()
+    this.#listener?.onRestart({ reason, lastDeliveredId, earliestAvailableId, epoch })
+  }
+
+  #window(): EventLog {
+    const { ringSize, maxRingBytes } = this.#options
+    this.#start = this.head
+    return new EventLog({ ringSize: Math.min(ringSize, WINDOW), maxRingBytes, startAfterId: this.head })
+  }
+}
+
+/** An event as every node sees it: what JSON made of it. */
+export function eventOf(id: number, text: string): BusEvent {
+  return Object.freeze(stamp(JSON.parse(`{"id":${id},${text.slice(1)}`)))
+}
+
+function numberOf(id: string): number {
+  return Number(id.slice(2))
+}
+
+/** Redis is told 0 for "none". */
+function finite(bytes: number): number {
+  return bytes === Infinity ? 0 : bytes
+}
+
+/** Lets readers read, and sockets write. */
+function breath(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
