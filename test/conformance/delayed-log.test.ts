@@ -2,6 +2,6 @@ import { openDelayedLog } from './delayed-log.ts'
 import { describeBus } from './suite.ts'
 
 describeBus('a bus whose publish takes time, on a log that several nodes follow', {
-  supports: ['lasting replay', 'ring figures', 'several nodes'],
+  supports: ['ring figures', 'several nodes'],
   open: openDelayedLog,
 })

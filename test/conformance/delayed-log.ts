@@ -1,46 +1,22 @@
 /**
- * A bus as a backend makes it, without one: a log of JSON, and nodes that follow it, each some turns of the event loop
- * behind. `publish` and `end` are promises, a resumed stream needs turns before its first frame, and a cursor may name an
- * event that this node has not read yet.
+ * A bus as a backend makes it, without one: a log, and nodes that follow it, each some turns of the event loop behind.
+ * `publish` and `end` are promises, events have been through JSON, a resumed stream is judged turns after `subscribe`
+ * against the log and not the node, and a cursor may name an event that the node has not read yet.
  */
 
 import {
   type BusEvent,
-  type BusLike,
   type BusStats,
   type CloseOptions,
+  type Diagnostic,
   EventBus,
   type Frame,
-  type FrameBatches,
   type PublishInput,
   type SubscribeOptions,
   type Subscription,
 } from '../../src/index.ts'
+import { DelayedReplay, late, resumed } from './delayed-replay.ts'
 import type { ConformingBus, Opened, OpenOptions } from './world.ts'
-
-/** What the nodes share: entries are the JSON of an event without its id, or the end. */
-class Log {
-  readonly epoch = new EventBus().epoch
-  readonly entries: (string | 'end')[] = []
-  readonly #followers = new Set<() => void>()
-
-  get ended(): boolean {
-    return this.entries.at(-1) === 'end'
-  }
-
-  /** The number of the entry; the id of its event. Nothing follows an end. */
-  append(entry: string): number | undefined {
-    if (this.ended) return undefined
-    this.entries.push(entry)
-    for (const follower of this.#followers) follower()
-    return this.entries.length
-  }
-
-  follow(follower: () => void): () => void {
-    this.#followers.add(follower)
-    return () => this.#followers.delete(follower)
-  }
-}
 
 /** Between none and three turns, the same in every run. */
 function delays(seed: number): () => Promise<void> {
@@ -52,28 +28,33 @@ function delays(seed: number): () => Promise<void> {
 }
 
 class Node implements ConformingBus {
-  readonly #log: Log
-  /** Sees an input before it travels: refuses and reports it, or turns it into JSON. */
+  readonly #log: EventBus
+  /** Sees every input before it travels, and refuses what cannot. */
   readonly #door: EventBus
+  /** Sees every option of a subscription. */
+  readonly #checks: EventBus
+  /** Whom this node serves. */
   readonly #bus: EventBus
+  readonly #following: Subscription
   readonly #delay: () => Promise<void>
-  readonly #unfollow: () => void
-  #applied = 0
-  #following = false
-  /** Who waits for an entry to be applied here. */
+  readonly #replays = new Map<Subscription, DelayedReplay | undefined>()
+  #resyncs = 0
+  /** Who waits for this node to have read more of the log. */
   #waiting: (() => void)[] = []
 
-  constructor(log: Log, options: OpenOptions, seed: number) {
+  constructor(log: EventBus, options: OpenOptions, seed: number) {
+    const { onDiagnostic, ...rest } = options
     this.#log = log
-    this.#bus = new EventBus({ ...options, epoch: log.epoch })
-    this.#door = new EventBus({ ringSize: 0, maxRingBytes: 1, onDiagnostic: options.onDiagnostic })
+    this.#checks = new EventBus({ ...rest, maxSubscribers: 1 })
+    this.#door = new EventBus({ ringSize: 0, maxRingBytes: 1, onDiagnostic })
+    this.#bus = new EventBus({ ...options, epoch: log.epoch, startAfterId: log.lastEventId })
     this.#delay = delays(seed)
-    this.#unfollow = log.follow(() => this.#catchUp())
-    this.#catchUp()
+    this.#following = log.subscribe({ maxQueued: Infinity })
+    void this.#follow()
   }
 
   get epoch(): string {
-    return this.#bus.epoch
+    return this.#log.epoch
   }
 
   get lastEventId(): number {
@@ -81,7 +62,7 @@ class Node implements ConformingBus {
   }
 
   get earliestAvailableId(): number {
-    return this.#bus.earliestAvailableId
+    return Math.min(this.#log.earliestAvailableId, this.lastEventId + 1)
   }
 
   get subscriberCount(): number {
@@ -97,47 +78,45 @@ class Node implements ConformingBus {
   }
 
   async publish(input: PublishInput): Promise<BusEvent | undefined> {
-    if (this.ended) return undefined
-    const draft = this.#door.publish(input)
+    const draft = this.ended ? undefined : this.#door.publish(input)
     if (draft === undefined) return undefined
-    const entry = JSON.stringify(draft)
+    const travelling = JSON.stringify(draft)
     await this.#delay()
-    const id = this.closed ? undefined : this.#log.append(entry)
-    return id === undefined ? undefined : this.#event(id, entry)
-  }
-
-  /** As its publisher has it, once this node gave it to its subscribers. */
-  async #event(id: number, entry: string): Promise<BusEvent> {
-    await this.#reached(id)
-    return Object.freeze({ ...JSON.parse(entry), id })
+    const event = this.closed ? undefined : this.#log.publish(JSON.parse(travelling))
+    if (event !== undefined) await this.#until(() => this.lastEventId >= event.id)
+    return event
   }
 
   subscribe(options: SubscribeOptions = {}): Subscription<Frame> {
-    const { lastEventId: cursor, epoch = this.epoch } = options ?? {}
-    const { lastEventId: head } = this
-    const ahead = cursor !== undefined && cursor > head && cursor <= this.#log.entries.length
-    // Waits for its cursor: whatever comes before that was seen.
-    if (ahead && epoch === this.epoch) {
-      const { filter = () => true } = options
-      const behind = (event: BusEvent) => event.id > cursor && filter(event)
-      return late(this.#bus.subscribe({ ...options, lastEventId: head, filter: behind }), this.#delay())
+    void this.#checks.subscribe(options).return()
+    const { lastEventId: cursor, from, ...live } = options
+    const resuming = cursor !== undefined || from !== undefined
+    if (resuming && this.ended && !this.closed) return late(this.#log.subscribe(options), this.#delay())
+    const head = this.lastEventId
+    const waits = cursor !== undefined && cursor > head && cursor <= this.#log.lastEventId
+    if (waits) live.filter = (event) => event.id > cursor && (options.filter?.(event) ?? true)
+    const subscription = this.#bus.subscribe(live)
+    const report = (diagnostic: Diagnostic) => {
+      if (diagnostic.type === 'state_resync_required') this.#resyncs++
+      subscription.report(diagnostic)
     }
-    const subscription = this.#bus.subscribe(options)
-    return cursor === undefined && options.from === undefined
-      ? subscription
-      : late(subscription, this.#delay())
+    const replay = resuming ? new DelayedReplay(this.#log, options, head, report) : undefined
+    this.#replays.set(subscription, replay)
+    if (replay === undefined) return subscription
+    const epoch = cursor === undefined ? this.epoch : (options.epoch ?? this.epoch)
+    return late(resumed(subscription, replay, epoch), this.#delay())
   }
 
   async end(): Promise<void> {
-    if (this.closed) return
     await this.#delay()
-    this.#log.append('end')
-    await this.#reached(this.#log.entries.length)
+    if (this.closed) return
+    this.#log.end()
+    await this.#until(() => this.ended)
   }
 
   async close(options?: CloseOptions): Promise<void> {
     this.#bus.close(options)
-    this.#unfollow()
+    void this.#following.return()
     this.#wake()
     await this.#delay()
   }
@@ -147,59 +126,45 @@ class Node implements ConformingBus {
   }
 
   stats(): BusStats {
-    return { ...this.#bus.stats(), rejected: this.#door.stats().rejected }
+    const { ringEvents, ringBytes } = this.#log.stats()
+    const { subscribers, ...counts } = this.#bus.stats()
+    for (const subscription of this.#replays.keys()) {
+      if (subscription.closed) this.#replays.delete(subscription)
+    }
+    const replays = [...this.#replays.values()]
+    return {
+      ...counts,
+      rejected: this.#door.stats().rejected,
+      resyncs: this.#resyncs,
+      earliestAvailableId: this.earliestAvailableId,
+      ringEvents,
+      ringBytes,
+      subscribers: subscribers.map((one, i) => ({ ...one, replaying: replays[i]?.position !== undefined })),
+    }
   }
 
-  async #reached(entry: number): Promise<void> {
-    while (this.#applied < entry && !this.closed) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  async #follow(): Promise<void> {
+    for await (const event of this.#following) {
+      await this.#delay()
+      this.#bus.publish(event as PublishInput)
+      this.#wake()
     }
+    if (!this.closed) this.#bus.end()
+    this.#wake()
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition() && !this.closed) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake()
   }
-
-  async #catchUp(): Promise<void> {
-    if (this.#following) return
-    this.#following = true
-    while (this.#applied < this.#log.entries.length && !this.closed) {
-      await this.#delay()
-      const entry = this.#log.entries[this.#applied++] as string
-      if (entry === 'end') this.#bus.end()
-      else this.#bus.publish(JSON.parse(entry))
-      this.#wake()
-    }
-    this.#following = false
-  }
-}
-
-/** A subscription whose frames need until then to come. */
-function late(subscription: Subscription, when: Promise<void>): Subscription {
-  let here = false
-  const ready = when.then(() => {
-    here = true
-  })
-  const delayed =
-    <T>(read: () => Promise<T>) =>
-    () =>
-      ready.then(read)
-  const delayedBatches = (batches: FrameBatches) => {
-    batches.next = delayed(batches.next)
-    return batches
-  }
-  const { next, batches, tryNext, receive } = subscription
-  return Object.assign(subscription, {
-    next: delayed(() => next.call(subscription)),
-    batches: () => delayedBatches(batches.call(subscription)),
-    tryNext: () => (here ? tryNext.call(subscription) : undefined),
-    receive: (...callbacks: Parameters<Subscription['receive']>) =>
-      void ready.then(() => receive.apply(subscription, callbacks)),
-  } satisfies Partial<BusLike & Subscription>)
 }
 
 export async function openDelayedLog(options: OpenOptions): Promise<Opened> {
-  const log = new Log()
+  const { ringSize, maxRingBytes, maxQueuedBytes } = options
+  const log = new EventBus({ ringSize, maxRingBytes, maxQueuedBytes })
   const nodes: Node[] = []
   const another = async () => {
     const node = new Node(log, options, nodes.length)
