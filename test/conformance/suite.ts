@@ -49,14 +49,20 @@ const parts = {
 
 export function describeBus(name: string, backend: Backend): void {
   describe(name, () => {
-    const opened: Opened[] = []
+    const opened = new Set<Opened>()
     afterEach(async () => {
-      for (const one of opened.splice(0)) await one.close()
+      for (const one of opened) await one.close()
     })
 
     const open = async (options: OpenOptions = {}) => {
-      const one = await backend.open(options)
-      opened.push(one)
+      const backing = await backend.open(options)
+      const one: Opened = {
+        ...backing,
+        close: async () => {
+          if (opened.delete(one)) await backing.close()
+        },
+      }
+      opened.add(one)
       return one
     }
     const world: World = {
