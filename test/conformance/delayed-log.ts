@@ -18,12 +18,12 @@ import {
 import { DelayedReplay, late, resumed } from './delayed-replay.ts'
 import type { ConformingBus, Opened, OpenOptions } from './world.ts'
 
-/** Between none and three turns, the same in every run. */
-function delays(seed: number): () => Promise<void> {
-  let count = seed
+/** Some turns, other ones each time and the same in every run; a later node is further behind. */
+function delays(node: number): () => Promise<void> {
+  let count = 0
   return async () => {
-    for (let turns = (count++ * 7) % 4; turns > 0; turns--)
-      await new Promise((resolve) => setImmediate(resolve))
+    const turns = ((count++ * 7) % 4) + 4 * node
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
@@ -42,13 +42,13 @@ class Node implements ConformingBus {
   /** Who waits for this node to have read more of the log. */
   #waiting: (() => void)[] = []
 
-  constructor(log: EventBus, options: OpenOptions, seed: number) {
+  constructor(log: EventBus, options: OpenOptions, index: number) {
     const { onDiagnostic, ...rest } = options
     this.#log = log
     this.#checks = new EventBus({ ...rest, maxSubscribers: 1 })
     this.#door = new EventBus({ ringSize: 0, maxRingBytes: 1, onDiagnostic })
     this.#bus = new EventBus({ ...options, epoch: log.epoch, startAfterId: log.lastEventId })
-    this.#delay = delays(seed)
+    this.#delay = delays(index)
     this.#following = log.subscribe({ maxQueued: Infinity })
     void this.#follow()
   }
