@@ -1,139 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { EventBus } from '../../src/index.ts'
 import { type BusOptions, busWith, publish, publishBytes } from '../support/bus.ts'
-import { complete, DONE, EPOCH, evicted, type Notation, resync, warning } from '../support/frames.ts'
+import { complete, DONE, EPOCH, evicted, resync, warning } from '../support/frames.ts'
 import { framesOf, isIdle, take } from '../support/reading.ts'
-
-type Cursor = Parameters<EventBus['subscribe']>[0]
-
-interface Row {
-  ring: number
-  published: number
-  cursor: Cursor
-  frames: Notation[]
-  startAfterId?: number
-  ended?: boolean
-}
-
-const mismatch = { detail: 'epoch_mismatch' }
-
-/** The exact sequence that a consumer reads when nothing more is published. */
-const table: Row[] = [
-  { ring: 3, published: 5, cursor: {}, frames: [] },
-  {
-    ring: 3,
-    published: 5,
-    cursor: { lastEventId: 0 },
-    frames: [resync('ring_evicted', 0, 3), 3, 4, 5, complete(3, 5)],
-  },
-  {
-    ring: 3,
-    published: 5,
-    cursor: { lastEventId: 1 },
-    frames: [resync('ring_evicted', 1, 3), 3, 4, 5, complete(3, 5)],
-  },
-  { ring: 3, published: 5, cursor: { lastEventId: 2 }, frames: [3, 4, 5, complete(3, 5)] },
-  { ring: 3, published: 5, cursor: { lastEventId: 3 }, frames: [4, 5, complete(2, 5)] },
-  { ring: 3, published: 5, cursor: { lastEventId: 5 }, frames: [complete(0)] },
-  {
-    ring: 3,
-    published: 5,
-    cursor: { lastEventId: 6 },
-    frames: [resync('epoch_reset', 6, 3), 3, 4, 5, complete(3, 5)],
-  },
-  { ring: 3, published: 0, cursor: { lastEventId: 0 }, frames: [complete(0)] },
-  {
-    ring: 3,
-    published: 0,
-    cursor: { lastEventId: 5 },
-    frames: [resync('epoch_reset', 5, 1), complete(0)],
-  },
-  { ring: 1, published: 3, cursor: { lastEventId: 2 }, frames: [3, complete(1, 3)] },
-  {
-    ring: 1,
-    published: 3,
-    cursor: { lastEventId: 1 },
-    frames: [resync('ring_evicted', 1, 3), 3, complete(1, 3)],
-  },
-  { ring: 0, published: 3, cursor: { lastEventId: 3 }, frames: [complete(0)] },
-  {
-    ring: 0,
-    published: 3,
-    cursor: { lastEventId: 2 },
-    frames: [resync('ring_evicted', 2, 4), complete(0)],
-  },
-  {
-    ring: 0,
-    published: 3,
-    cursor: { lastEventId: 4 },
-    frames: [resync('epoch_reset', 4, 4), complete(0)],
-  },
-  {
-    ring: 10,
-    published: 3,
-    cursor: { lastEventId: 2, epoch: 'another' },
-    frames: [resync('epoch_reset', 2, 1, mismatch), 1, 2, 3, complete(3, 3)],
-  },
-  { ring: 10, published: 3, cursor: { lastEventId: 2, epoch: EPOCH }, frames: [3, complete(1, 3)] },
-  { ring: 3, published: 5, cursor: { from: 'earliest' }, frames: [3, 4, 5, complete(3, 5)] },
-  { ring: 3, published: 5, cursor: { from: { last: 2 } }, frames: [4, 5, complete(2, 5)] },
-  {
-    ring: 3,
-    published: 0,
-    startAfterId: 100,
-    cursor: { lastEventId: 50 },
-    frames: [resync('ring_evicted', 50, 101), complete(0)],
-  },
-  { ring: 3, published: 0, startAfterId: 100, cursor: { lastEventId: 100 }, frames: [complete(0)] },
-  {
-    ring: 3,
-    published: 0,
-    startAfterId: 100,
-    cursor: { lastEventId: 101 },
-    frames: [resync('epoch_reset', 101, 101), complete(0)],
-  },
-  { ring: 3, published: 5, ended: true, cursor: { lastEventId: 4 }, frames: [5, complete(1, 5), DONE] },
-  // What follows from the same rules.
-  {
-    ring: 3,
-    published: 5,
-    cursor: { lastEventId: 9, epoch: 'another' },
-    frames: [resync('epoch_reset', 9, 3, mismatch), 3, 4, 5, complete(3, 5)],
-  },
-  {
-    ring: 3,
-    published: 5,
-    cursor: { lastEventId: 0, epoch: 'another' },
-    frames: [resync('epoch_reset', 0, 3, mismatch), 3, 4, 5, complete(3, 5)],
-  },
-  {
-    ring: 3,
-    published: 5,
-    cursor: { lastEventId: 6, epoch: EPOCH },
-    frames: [resync('epoch_reset', 6, 3), 3, 4, 5, complete(3, 5)],
-  },
-  { ring: 3, published: 5, cursor: { from: { last: 0 } }, frames: [complete(0)] },
-  { ring: 3, published: 5, cursor: { from: { last: 3 } }, frames: [3, 4, 5, complete(3, 5)] },
-  { ring: 3, published: 5, cursor: { from: { last: 99 } }, frames: [3, 4, 5, complete(3, 5)] },
-  { ring: 3, published: 0, cursor: { from: 'earliest' }, frames: [complete(0)] },
-  { ring: 0, published: 5, cursor: { from: 'earliest' }, frames: [complete(0)] },
-  { ring: 0, published: 5, cursor: { from: { last: 2 } }, frames: [complete(0)] },
-  {
-    ring: 3,
-    published: 5,
-    cursor: { from: 'earliest', epoch: 'another' },
-    frames: [3, 4, 5, complete(3, 5)],
-  },
-  {
-    ring: 3,
-    published: 5,
-    ended: true,
-    cursor: { from: 'earliest' },
-    frames: [3, 4, 5, complete(3, 5), DONE],
-  },
-  { ring: 3, published: 5, ended: true, cursor: {}, frames: [DONE] },
-  { ring: 3, published: 5, ended: true, cursor: { lastEventId: 5 }, frames: [complete(0), DONE] },
-]
+import { mismatch, type Row, resumeTable } from '../support/resume-table.ts'
 
 function prepared(row: Row): EventBus {
   const options: BusOptions = { ringSize: row.ring }
@@ -143,19 +13,13 @@ function prepared(row: Row): EventBus {
   return bus
 }
 
-const titled = table.map((row) => {
-  const since = row.startAfterId === undefined ? '' : ` from ${row.startAfterId + 1}`
-  const title = `ring ${row.ring}, ${row.published} published${since}${row.ended ? ', ended' : ''}, ${JSON.stringify(row.cursor)}`
-  return { ...row, title }
-})
-
 describe('a resumed stream', () => {
-  it.each(titled)('$title', async (row) => {
+  it.each(resumeTable)('$title', async (row) => {
     const subscription = prepared(row).subscribe(row.cursor)
     expect(await framesOf(subscription)).toEqual(row.frames)
   })
 
-  it.each(titled)('read as batches, the same: $title', async (row) => {
+  it.each(resumeTable)('read as batches, the same: $title', async (row) => {
     const subscription = prepared(row).subscribe(row.cursor)
     const flat = async function* () {
       for await (const batch of subscription.batches()) yield* batch
@@ -163,7 +27,7 @@ describe('a resumed stream', () => {
     expect(await framesOf(flat())).toEqual(row.frames)
   })
 
-  it.each(titled.filter((row) => row.ended !== true))('goes on live behind it: $title', async (row) => {
+  it.each(resumeTable.filter((row) => row.ended !== true))('goes on live behind it: $title', async (row) => {
     const bus = prepared(row)
     const subscription = bus.subscribe(row.cursor)
     const live = publish(bus, 3)

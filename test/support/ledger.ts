@@ -15,11 +15,13 @@ export class Ledger {
   #expected: number
   #replayed: number | undefined
   #lastReplayed: number | undefined
+  readonly #resyncAnywhere: boolean
 
-  /** Opens the books in front of `firstId`. */
-  constructor(epoch: string, firstId: number) {
+  /** Opens the books in front of `firstId`. With `resyncAnywhere` a gap may be told in the middle of a stream, too. */
+  constructor(epoch: string, firstId: number, { resyncAnywhere = false } = {}) {
     this.#epoch = epoch
     this.#expected = firstId
+    this.#resyncAnywhere = resyncAnywhere
   }
 
   /** Where the client goes on. */
@@ -55,7 +57,9 @@ export class Ledger {
     earliestAvailableId: number
     epoch: string
   }): void {
-    if (this.#replayed !== 0) throw new Error(`${data.reason} announced in the middle of a stream`)
+    if (this.#replayed !== 0 && !this.#resyncAnywhere) {
+      throw new Error(`${data.reason} announced in the middle of a stream`)
+    }
     if (data.lastDeliveredId !== this.#expected - 1) {
       throw new Error(`told to have ${data.lastDeliveredId}, has ${this.#expected - 1}`)
     }
