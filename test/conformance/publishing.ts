@@ -140,7 +140,7 @@ export function publishing({ open, busWith, has }: World): void {
       expect(await publish(bus, 1)).toEqual([1])
     })
 
-    it.each(shown(unserialisable))('without one only where it must travel: %s', async (_shown, data) => {
+    it.each(shown(unserialisable))('without a cap, the same where data travels: %s', async (_shown, data) => {
       const { bus } = await open()
       const event = await bus.publish({ type: 'a', data })
       if (has('any data')) expect(event?.data).toBe(data)
