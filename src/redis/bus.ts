@@ -125,14 +125,13 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
     const over = this.#closed || signal?.aborted
     if (!over && !this.#ended) this.#hub.admit(this.#options.maxSubscribers)
 
-    const resumes = (lastEventId ?? last) !== undefined && !over
-    const subscription = new RedisSubscription(this.#hub, checked, resumes ? Infinity : head)
-    if (resumes) {
-      const cursor = lastEventId ?? Math.max(head - (last as number), earliestAvailableId - 1)
+    const subscription = new RedisSubscription(this.#hub, checked, head)
+    const cursor = lastEventId ?? (last === undefined ? last : Math.max(head - last, earliestAvailableId - 1))
+    if (cursor !== undefined) {
       const announce = (resync: StateResyncRequired) => this.#hub.announce('resyncs', resync)
-      const replay = new RedisReplay(this.#tail, subscription, announce, checked, cursor)
+      const replay = new RedisReplay(this.#tail, subscription, checked, cursor, announce)
       subscription.resume(cursor, replay)
-      void replay.judge(checked)
+      if (!over) void replay.judge()
     }
     if (over || this.#ended) subscription.close({ drain: !over })
     return subscription as Subscription<Frame<Events>>

@@ -65,10 +65,10 @@ export class Link {
   }
 
   /** Settles when what failed may be asked again: a moment later, and when the link is up. Or at once, by `cancel`. */
-  again(): { readonly settled: Promise<void>; readonly cancel: () => void } {
+  again(pauseMs = RETRY_MS): { readonly settled: Promise<void>; readonly cancel: () => void } {
     let cancel = () => {}
     const settled = new Promise<void>((resolve) => {
-      const stop = after(RETRY_MS, () => (this.#up ? cancel() : this.#waiting.add(cancel)))
+      const stop = after(pauseMs, () => (this.#up ? cancel() : this.#waiting.add(cancel)))
       cancel = () => {
         stop()
         this.#waiting.delete(cancel)

@@ -11,7 +11,8 @@ import { soon } from '../internal/soon.ts'
 import { after, now } from '../internal/timer.ts'
 import { BackendUnavailableError } from './errors.ts'
 import type { Link } from './link.ts'
-import { eventOf, type StreamTail } from './tail.ts'
+import { eventOf } from './stream.ts'
+import type { StreamTail } from './tail.ts'
 
 const BATCH_EVENTS = 256
 const BATCH_LENGTH = 1_000_000
@@ -120,7 +121,7 @@ export class Outbox {
     const recorded = async () => {
       while (!isLate) {
         try {
-          if ((await this.#link.run(this.#tail.key, 'end', this.#tail.epoch)) === 'ended') break
+          if ((await this.#tail.stream.end(this.#tail.epoch)) === 'ended') break
           await this.#tail.look()
         } catch (error) {
           this.#lastError = error
@@ -172,10 +173,10 @@ export class Outbox {
     const mark = `${this.#name}.${++this.#stepCount}`
     this.#steps.set(mark, sendings)
     this.#onTheirWay++
-    const { epoch, appendArguments } = this.#tail
+    const { epoch, stream } = this.#tail
     const texts = sendings.map((sending) => sending.text)
     try {
-      const reply = await this.#link.run(this.#tail.key, 'append', ...appendArguments, mark, ...texts)
+      const reply = await stream.append(epoch, mark, texts)
       if (typeof reply === 'number') this.#arrived(sendings, mark, epoch, reply - texts.length + 1, texts)
       else if (reply === 'ended') this.#refused(sendings, mark)
       // The stream is another one than this node thought.

@@ -5,13 +5,14 @@
  */
 
 import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from '../core/event.ts'
-import type { Retained } from '../core/log.ts'
 import type { CheckedSubscribeOptions } from '../core/options.ts'
 import { WAITING } from '../core/queue-parts.ts'
 import { resyncOf } from '../core/replay.ts'
 import type { ReplayRun } from '../core/subscription.ts'
+import type { Entry } from './reader.ts'
+import { eventOf } from './stream.ts'
 import type { RedisSubscription } from './subscription.ts'
-import type { StreamTail } from './tail.ts'
+import type { StreamTail, Window } from './tail.ts'
 
 const NOT_YET = { value: WAITING, done: false } as unknown as IteratorResult<Frame, undefined>
 const DONE = { value: undefined, done: true } as const
@@ -21,20 +22,13 @@ export class RedisReplay implements ReplayRun {
   position: number
   readonly #tail: StreamTail
   readonly #subscription: RedisSubscription
+  readonly #options: CheckedSubscribeOptions
   readonly #announce: (resync: StateResyncRequired) => void
-  readonly #isFiltered: boolean
-  readonly #signal: AbortSignal | undefined
-  /** Up to here is replay; what the node has read since counts as live. */
-  #head: number
-  /** Where the stream goes on by itself. */
-  #until = Infinity
-  #resync: StateResyncRequired | undefined
-  #completed = false
+  /** What the node has of the log that is replayed, up to where live events begin. */
+  #window: Window
+  #isSettled = false
   #isWaiting = false
-  #epoch = ''
-  #retained: Retained | undefined
-  /** The window begins here; what is older comes in pages. */
-  #windowId = 0
+  #resync: StateResyncRequired | undefined
   #page: BusEvent[] = []
   #at = 0
   #replayedCount = 0
@@ -43,65 +37,33 @@ export class RedisReplay implements ReplayRun {
   constructor(
     tail: StreamTail,
     subscription: RedisSubscription,
-    announce: (resync: StateResyncRequired) => void,
-    { filter, signal }: CheckedSubscribeOptions,
+    options: CheckedSubscribeOptions,
     position: number,
+    announce: (resync: StateResyncRequired) => void,
   ) {
     this.#tail = tail
     this.#subscription = subscription
+    this.#options = options
     this.#announce = announce
-    this.#isFiltered = filter !== undefined
-    this.#signal = signal
-    this.#head = tail.head
+    this.#window = tail.read()
     this.position = position
-  }
-
-  /** Asks the stream where the cursor stands in it, as soon as it can be asked. */
-  async judge({ lastEventId, last = Infinity, epoch }: CheckedSubscribeOptions): Promise<void> {
-    const tail = this.#tail
-    const epochThen = tail.epoch
-    while (!this.done) {
-      try {
-        const known = await tail.look()
-        if (known.epoch !== tail.epoch) continue
-        // The node began anew meanwhile, and so do those that came before.
-        if (epochThen !== tail.epoch) this.#head = tail.head
-        const { earliestAvailableId, lastEventId: head } = known
-        const cursor = lastEventId ?? Math.max(this.#head - last, earliestAvailableId - 1)
-        const resync = lastEventId === undefined ? undefined : resyncOf(cursor, epoch, known, head)
-        if (!this.done) this.#settle(cursor, known.epoch, resync)
-        return
-      } catch {
-        if (tail.isClosed) this.return()
-        else await tail.again()
-      }
-    }
   }
 
   next(): IteratorResult<Frame, undefined> {
     while (!this.done) {
-      const frame = this.#takeResync() ?? this.#takeComplete()
-      if (frame !== undefined) return { value: frame, done: false }
-      if (this.position >= this.#until) this.done = true
-      else {
-        const event = this.#step()
-        if (event !== undefined && this.#pass(event)) return { value: event, done: false }
-        if (event === undefined && this.#resync === undefined) {
-          this.#isWaiting = true
-          // A stream that has left hears no abort otherwise.
-          this.#signal?.addEventListener('abort', this)
-          return NOT_YET
-        }
-      }
+      const control = this.#takeResync() ?? this.#takeComplete()
+      if (control !== undefined) return { value: control, done: false }
+      const event = this.#step()
+      if (event !== undefined && this.#pass(event)) return { value: event, done: false }
+      if (event === undefined && this.#resync === undefined) return this.#wait()
     }
-    this.#retained = undefined
+    this.#page = []
     return DONE
   }
 
   /** Dropped: nothing more is to be read. */
   return(): IteratorResult<Frame, undefined> {
     this.done = true
-    this.#retained = undefined
     this.#wake()
     return DONE
   }
@@ -110,17 +72,40 @@ export class RedisReplay implements ReplayRun {
     return this
   }
 
-  #settle(cursor: number, epoch: string, resync: StateResyncRequired | undefined): void {
-    this.#epoch = epoch
-    this.#resync = resync
-    this.position = resync ? resync.data.earliestAvailableId - 1 : cursor
+  /** Asks the stream where the cursor stands in it, as soon as it can be asked. */
+  async judge(): Promise<void> {
+    const tail = this.#tail
+    while (!this.done) {
+      try {
+        const { epoch, earliestAvailableId, lastEventId } = await tail.look()
+        // The node moved on with another look; what it has now is judged by the next one.
+        if (epoch !== tail.epoch) continue
+        if (!this.#subscription.isLive) this.#window = tail.read()
+        // The log is another one by now, and what came live of this one stays: so does what the node has of it.
+        if (epoch !== this.#window.epoch) this.#settle(this.#window.earliestId, this.#window.head)
+        else this.#settle(earliestAvailableId, lastEventId)
+        return
+      } catch {
+        if (tail.isClosed) this.return()
+        else await tail.again()
+      }
+    }
+  }
+
+  /** Stands in a log that has what is between `earliest` and `last`. */
+  #settle(earliest: number, last: number): void {
+    const { lastEventId, epoch } = this.#options
+    const { head } = this.#window
+    // What this node has not read yet comes live, so that it is not gone.
+    const earliestAvailableId = Math.min(earliest, head + 1)
+    const cursor = lastEventId ?? Math.max(head - (this.#options.last as number), earliestAvailableId - 1)
+    const log = { epoch: this.#window.epoch, earliestAvailableId }
+    this.#resync = lastEventId === undefined ? undefined : resyncOf(cursor, epoch, log, last)
+    this.position = this.#resync ? earliestAvailableId - 1 : cursor
+    this.#isSettled = true
     // A cursor that this node has not reached yet waits: what comes up to there is not for it.
-    this.#until = Math.max(this.position, this.#tail.head)
-    this.#subscription.start(cursor, this.#until)
-    const { retained, earliestId } = this.#tail.read()
-    this.#retained = retained
-    this.#windowId = earliestId
-    if (resync) this.#announce(resync)
+    this.#subscription.settle(cursor, Math.max(this.position, head))
+    if (this.#resync) this.#announce(this.#resync)
     this.#wake()
   }
 
@@ -132,9 +117,8 @@ export class RedisReplay implements ReplayRun {
   }
 
   #takeComplete(): Frame | undefined {
-    if (this.#completed || this.#until === Infinity || this.position < this.#head) return undefined
-    this.#completed = true
-    this.done = this.position >= this.#until
+    if (!this.#isSettled || this.position < this.#window.head) return undefined
+    this.done = true
     const replayedCount = this.#replayedCount
     const lastReplayedEventId = this.#lastReplayedEventId
     return controlFrame(
@@ -145,9 +129,9 @@ export class RedisReplay implements ReplayRun {
 
   /** The next event, or nothing while it is on its way or where it is gone. */
   #step(): BusEvent | undefined {
+    if (!this.#isSettled) return undefined
     const id = this.position + 1
-    if (this.#retained === undefined) return undefined
-    if (id >= this.#windowId) return this.#retained(id)
+    if (id >= this.#window.earliestId) return this.#window.retained(id)
     const event = this.#page[this.#at]
     if (event === undefined) void this.#turnPage()
     else if (event.id > id) this.#skipTo(event.id)
@@ -156,13 +140,14 @@ export class RedisReplay implements ReplayRun {
   }
 
   async #turnPage(): Promise<void> {
-    const last = this.#windowId - 1
+    const { epoch, earliestId } = this.#window
     this.#page = []
     this.#at = 0
     while (!this.done && this.#page.length === 0 && this.#resync === undefined) {
       try {
-        this.#page = this.#tail.isClosed ? [] : await this.#tail.page(this.#epoch, this.position, last)
-        if (this.#page.length === 0) this.#skipTo(last + 1)
+        const entries = this.#tail.isClosed ? [] : await this.#tail.stream.page(this.position, earliestId - 1)
+        this.#page = entries.flatMap((entry) => eventAt(entry, epoch))
+        if (this.#page.length === 0) this.#skipTo(earliestId)
       } catch {
         await this.#tail.again()
       }
@@ -176,7 +161,7 @@ export class RedisReplay implements ReplayRun {
       reason: 'ring_evicted',
       lastDeliveredId: this.position,
       earliestAvailableId,
-      epoch: this.#epoch,
+      epoch: this.#window.epoch,
     })
     this.#announce(this.#resync)
   }
@@ -184,23 +169,33 @@ export class RedisReplay implements ReplayRun {
   #pass(event: BusEvent): boolean {
     // Moved on before the filter is asked: it is user code, and may look, or end the subscription.
     this.position = event.id
-    if ((this.#isFiltered && !this.#subscription.passes(event)) || this.done) return false
-    if (!this.#completed) {
-      this.#replayedCount++
-      this.#lastReplayedEventId = event.id
-    }
+    if ((this.#options.filter && !this.#subscription.passes(event)) || this.done) return false
+    this.#replayedCount++
+    this.#lastReplayedEventId = event.id
     return true
+  }
+
+  #wait(): IteratorResult<Frame, undefined> {
+    this.#isWaiting = true
+    // A stream that has left hears no abort otherwise.
+    this.#options.signal?.addEventListener('abort', this)
+    return NOT_YET
+  }
+
+  #wake(): void {
+    if (!this.#isWaiting) return
+    this.#isWaiting = false
+    this.#options.signal?.removeEventListener('abort', this)
+    this.#subscription.ready()
   }
 
   /** The signal's side: what waits looks again, and finds that it is over. */
   handleEvent(): void {
     this.#wake()
   }
+}
 
-  #wake(): void {
-    if (!this.#isWaiting) return
-    this.#isWaiting = false
-    this.#signal?.removeEventListener('abort', this)
-    this.#subscription.ready()
-  }
+/** The event of an entry; none where the entry is of another epoch. */
+function eventAt([id, [name, text]]: Entry, epoch: string): BusEvent | [] {
+  return name === epoch ? eventOf(Number(id.slice(2)), text as string) : []
 }

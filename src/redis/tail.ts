@@ -8,34 +8,30 @@
 
 import type { BusEvent, StateResyncRequired } from '../core/event.ts'
 import { EventLog, type Retained } from '../core/log.ts'
-import { freshEpoch } from '../core/options.ts'
-import { sizeOf, stamp } from '../internal/kept.ts'
+import { sizeOf } from '../internal/kept.ts'
 import { after } from '../internal/timer.ts'
 import { BackendUnavailableError } from './errors.ts'
 import { codeOf, type Link, type Member } from './link.ts'
 import type { CheckedRedisOptions } from './options.ts'
 import type { Entry } from './reader.ts'
+import { eventOf, type Known, RedisStream } from './stream.ts'
 
-/** Entries that the stream keeps beyond the ring, for nodes that are a moment behind. */
-const SLACK = 1000
 /** Events of the window at the most: older ones are read from Redis. */
 const WINDOW = 1024
 /** A reader gets a chance behind so many events, or a quarter of its cap. */
 const MAX_PACE = 64
-/** Ids of one page of a replay that is older than the window. */
-const PAGE = 500
-
-/** A stream as it was when it was looked at. */
-export interface Known {
-  readonly epoch: string
-  /** The oldest id that is retained by the rules of the bus. */
-  readonly earliestAvailableId: number
-  readonly lastEventId: number
-}
 
 /** What a window that begins anew says of what was before. */
 export type Restart = Omit<StateResyncRequired['data'], 'lastDeliveredId'> & {
   readonly lastDeliveredId: number
+}
+
+/** What a node has of a stream at one moment: the events from `earliestId` to `head`. */
+export interface Window {
+  readonly epoch: string
+  readonly earliestId: number
+  readonly head: number
+  readonly retained: Retained
 }
 
 /** Who is told what is read. */
@@ -53,7 +49,7 @@ export interface Listener {
 }
 
 export class StreamTail implements Member {
-  readonly key: string
+  readonly stream: RedisStream
   epoch = ''
   head = 0
   turn = 0
@@ -84,7 +80,7 @@ export class StreamTail implements Member {
   readonly #waiting = new Set<() => void>()
 
   constructor(options: CheckedRedisOptions, link: Link) {
-    this.key = options.key
+    this.stream = new RedisStream(link, options)
     this.#pace = Math.max(1, Math.min(MAX_PACE, Math.floor(options.maxQueued / 4)))
     this.#options = options
     this.#link = link
@@ -100,13 +96,14 @@ export class StreamTail implements Member {
     this.#link.join(this)
     try {
       while (!this.isOpen) {
+        if (!this.#link.isUp) await this.again(0)
         try {
-          if (this.#link.isUp) await this.look()
+          if (!this.isClosed) await this.look()
         } catch (error) {
           this.#error = error
           if (codeOf(error) === 'WRONGTYPE') throw error
+          await this.again()
         }
-        if (!this.isOpen) await this.again()
         if (this.isClosed) throw new BackendUnavailableError('createRedisBus', timeoutMs, this.#error)
       }
     } catch (error) {
@@ -132,12 +129,16 @@ export class StreamTail implements Member {
   }
 
   /** Settles when what failed may be asked again, or when this is closed. */
-  async again(): Promise<void> {
+  async again(pauseMs?: number): Promise<void> {
     if (this.isClosed) return
-    const { settled, cancel } = this.#link.again()
+    const { settled, cancel } = this.#link.again(pauseMs)
     this.#waiting.add(cancel)
     await settled
     this.#waiting.delete(cancel)
+  }
+
+  get key(): string {
+    return this.stream.key
   }
 
   /** The reader has something to expect of it. */
@@ -156,15 +157,10 @@ export class StreamTail implements Member {
     return this.#log.bytes
   }
 
-  /** What a publisher appends with: the operation's arguments before the mark. */
-  get appendArguments(): (string | number)[] {
-    const { ringSize, ttlMs, maxRingBytes } = this.#options
-    return [this.epoch, ringSize + SLACK, ttlMs, finite(maxRingBytes)]
-  }
-
-  /** The window as it is now, and where it begins. */
-  read(): { retained: Retained; earliestId: number } {
-    return { retained: this.#log.read(), earliestId: this.#log.earliestId }
+  /** The window as it is now, however far this moves on. */
+  read(): Window {
+    const { epoch, head } = this
+    return { epoch, head, earliestId: this.#log.earliestId, retained: this.#log.read() }
   }
 
   /**
@@ -179,29 +175,12 @@ export class StreamTail implements Member {
     return this.#looking
   }
 
-  /** One page of what is behind `id`; fewer events where some are gone. */
-  async page(epoch: string, id: number, until: number): Promise<BusEvent[]> {
-    const to = Math.min(until, id + PAGE)
-    const entries = await this.#link.command('XRANGE', this.key, `0-${id + 1}`, `0-${to}`)
-    return (entries as Entry[]).flatMap(([at, [name, text]]) =>
-      name === epoch ? eventOf(numberOf(at), text as string) : [],
-    )
-  }
-
   /** Reads what is there, without waiting for the reader that all buses share. */
   async readUpTo(id: number): Promise<void> {
     for (let from = -1; this.isOpen && this.head < id && this.head !== from; ) {
       from = this.head
       const { turn } = this
-      const entries = await this.#link.command(
-        'XRANGE',
-        this.key,
-        `0-${from + 1}`,
-        `0-${id}`,
-        'COUNT',
-        `${PAGE}`,
-      )
-      await this.feed(entries as Entry[], turn)
+      await this.feed(await this.stream.page(from, id), turn)
     }
   }
 
@@ -270,30 +249,25 @@ export class StreamTail implements Member {
   }
 
   async #look(): Promise<Known> {
-    const { epoch, head } = this
-    const { ringSize, ttlMs, maxRingBytes } = this.#options
-    const mark = this.#mark
-    const reply = await this.#link
-      .run(this.key, 'look', freshEpoch(), epoch, head, mark, ttlMs, finite(maxRingBytes))
-      .catch((error) => {
-        if (codeOf(error) === 'WRONGTYPE') this.isOpen = false
-        throw error
-      })
-    const [now, first, last, ended] = reply as [string, number, number, number]
-    const earliestAvailableId = Math.max(first, last + 1 - ringSize)
-    const known = { epoch: now, earliestAvailableId, lastEventId: last }
-    this.#adopt(known, first, ended === 1)
-    return known
+    try {
+      const known = await this.stream.look({ epoch: this.epoch, head: this.head, mark: this.#mark })
+      this.#adopt(known)
+      return known
+    } catch (error) {
+      // The key holds something else now: one such key would fail the read of all.
+      if (codeOf(error) === 'WRONGTYPE') this.isOpen = false
+      throw error
+    }
   }
 
-  #adopt({ epoch, earliestAvailableId, lastEventId }: Known, first: number, ended: boolean): void {
+  #adopt({ epoch, earliestAvailableId, firstId, lastEventId, ended }: Known): void {
     if (this.epoch === '') {
       this.epoch = epoch
       this.head = lastEventId
       this.#log = this.#window()
     } else if (epoch !== this.epoch) this.#restart('epoch_reset', epoch, earliestAvailableId)
-    else if (first > this.head + 1) this.#restart('ring_evicted', epoch, first)
-    this.#first = first
+    else if (firstId > this.head + 1) this.#restart('ring_evicted', epoch, firstId)
+    this.#first = firstId
     if (!this.isOpen && !this.isClosed) {
       this.isOpen = true
       this.#listener?.onOpen()
@@ -326,18 +300,8 @@ export class StreamTail implements Member {
   }
 }
 
-/** An event as every node sees it: what JSON made of it. */
-export function eventOf(id: number, text: string): BusEvent {
-  return Object.freeze(stamp(JSON.parse(`{"id":${id},${text.slice(1)}`)))
-}
-
 function numberOf(id: string): number {
   return Number(id.slice(2))
-}
-
-/** Redis is told 0 for "none". */
-function finite(bytes: number): number {
-  return bytes === Infinity ? 0 : bytes
 }
 
 /** Lets readers read, and sockets write. */
