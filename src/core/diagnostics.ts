@@ -22,10 +22,6 @@ export type Diagnostic =
   /** Clipped and without control characters. */
   | { readonly type: 'invalid_last_event_id'; readonly value: string }
   | { readonly type: 'event_not_serialisable'; readonly id: number; readonly eventType: string }
-  /** A bus on a backend lost it: told once, and what needs no backend goes on. */
-  | { readonly type: 'backend_unavailable'; readonly error: unknown }
-  /** It is back. */
-  | { readonly type: 'backend_available' }
   /** A filter, or a formatter given to an adapter, threw. */
   | { readonly type: 'callback_error'; readonly error: unknown }
 

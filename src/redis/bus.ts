@@ -13,7 +13,7 @@ import { drains } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 import { envelopeJson } from '../internal/kept.ts'
 import type { Link } from './link.ts'
-import type { CheckedRedisOptions } from './options.ts'
+import type { CheckedRedisOptions, RedisDiagnostic } from './options.ts'
 import { Outbox } from './outbox.ts'
 import { RedisReplay } from './replay.ts'
 import { RedisSubscription } from './subscription.ts'
@@ -41,6 +41,8 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
     this.#hub = hub
     this.#tail = tail
     this.#outbox = outbox
+    // The hub hands over what it is given, behind the fan-out under way.
+    const report = hub.report.bind(hub) as (diagnostic: RedisDiagnostic) => void
     tail.listen({
       onEvent: (event, bytes, mark) => {
         hub.deliver(event, bytes)
@@ -53,10 +55,10 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
       onEnd: () => this.#finish(),
       onOpen: () => outbox.flushSoon(),
       onUp: () => {
-        hub.report({ type: 'backend_available' })
+        report({ type: 'backend_available' })
         outbox.flushSoon()
       },
-      onDown: (error) => hub.report({ type: 'backend_unavailable', error }),
+      onDown: (error) => report({ type: 'backend_unavailable', error }),
     })
   }
 

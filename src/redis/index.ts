@@ -4,14 +4,16 @@
  */
 
 import type { AnyEvents, EventMap } from '../core/event.ts'
+import { after } from '../internal/timer.ts'
 import { RedisBus } from './bus.ts'
-import { Link } from './link.ts'
+import { BackendUnavailableError } from './errors.ts'
+import { codeOf, Link } from './link.ts'
 import { checkRedisOptions, type RedisBusOptions } from './options.ts'
 import { StreamTail } from './tail.ts'
 
 export type { RedisBus } from './bus.ts'
 export { BackendUnavailableError } from './errors.ts'
-export type { RedisBusOptions, RedisClient } from './options.ts'
+export type { RedisBusOptions, RedisClient, RedisDiagnostic } from './options.ts'
 
 /**
  * Opens the bus of a key, which it creates where it is not there. All buses of a process and server share two connections
@@ -27,6 +29,16 @@ export async function createRedisBus<Events extends EventMap<Events> = AnyEvents
   const checked = checkRedisOptions(options)
   const link = Link.to(checked.client)
   const tail = new StreamTail(checked, link)
-  await tail.open(checked.timeoutMs)
+  const { timeoutMs } = checked
+  const stop = after(timeoutMs, () => tail.close(), 'awaited')
+  try {
+    await tail.open()
+  } catch (error) {
+    throw codeOf(error) === 'WRONGTYPE'
+      ? error
+      : new BackendUnavailableError('createRedisBus', timeoutMs, error)
+  } finally {
+    stop()
+  }
   return new RedisBus<Events>(checked, link, tail)
 }

@@ -1,5 +1,6 @@
 /** The options of a bus on Redis: checked at the door, every default filled in. */
 
+import type { Diagnostic } from '../core/diagnostics.ts'
 import { checkBusOptions, type EventBusOptions } from '../core/options.ts'
 import { check, option, wrongType } from '../internal/check.ts'
 
@@ -14,7 +15,22 @@ export interface RedisClient {
   on(event: string, listener: (...args: any[]) => void): unknown
 }
 
-export interface RedisBusOptions extends Omit<EventBusOptions, 'epoch' | 'startAfterId'> {
+/** What happens on a bus, and to its connection. */
+export type RedisDiagnostic =
+  | Diagnostic
+  /** Redis cannot be reached: told once, and what needs no Redis goes on. */
+  | { readonly type: 'backend_unavailable'; readonly error: unknown }
+  /** It can be reached again. */
+  | { readonly type: 'backend_available' }
+
+/** Written as a method, so that a callback of `EventBus` will do. */
+interface DiagnosticCallback {
+  of(diagnostic: RedisDiagnostic): void
+}
+
+export interface RedisBusOptions extends Omit<EventBusOptions, 'epoch' | 'startAfterId' | 'onDiagnostic'> {
+  /** As for `EventBus`, and told of the connection. */
+  onDiagnostic?: DiagnosticCallback['of'] | undefined
   /**
    * A node-redis client. It is the model for the two connections that all buses of a process and server share, and may
    * itself be closed or busy: it is never written to.

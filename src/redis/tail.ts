@@ -9,8 +9,6 @@
 import type { BusEvent, StateResyncRequired } from '../core/event.ts'
 import { EventLog, type Retained } from '../core/log.ts'
 import { sizeOf } from '../internal/kept.ts'
-import { after } from '../internal/timer.ts'
-import { BackendUnavailableError } from './errors.ts'
 import { codeOf, type Link, type Member } from './link.ts'
 import type { CheckedRedisOptions } from './options.ts'
 import type { Entry } from './reader.ts'
@@ -54,15 +52,11 @@ export class StreamTail implements Member {
   head = 0
   turn = 0
   isOpen = false
-  /** Nothing more is asked of Redis. */
   isClosed = false
   /** Goes on when what this node published is taken as far as it was told. */
   #own: Promise<void> = Promise.resolve()
   #error: unknown
-  /**
-   * Events that are given to subscribers in one go. They come from Redis hundreds at a time, and a reader that is not behind
-   * must not be evicted because of that.
-   */
+  /** Events given in one go: they come hundreds at a time, and a reader that is not behind is not evicted for that. */
   readonly #pace: number
   /** The oldest id that the stream was seen to retain. */
   #first = 1
@@ -88,29 +82,24 @@ export class StreamTail implements Member {
   }
 
   /**
-   * Joins the link, and stands at the end of the stream. Rejects with `BackendUnavailableError` where that takes too long,
-   * with what Redis says where the key is no stream; then it has left again.
+   * Joins the link, and stands at the end of the stream. Rejects with what Redis says where the key is no stream, and with
+   * what it said last where this is closed before; then it has left again.
    */
-  async open(timeoutMs: number): Promise<void> {
-    const stop = after(timeoutMs, () => this.close(), 'awaited')
+  async open(): Promise<void> {
     this.#link.join(this)
     try {
       while (!this.isOpen) {
         if (!this.#link.isUp) await this.again(0)
-        try {
-          if (!this.isClosed) await this.look()
-        } catch (error) {
+        if (this.isClosed) throw this.#error
+        await this.look().catch(async (error) => {
           this.#error = error
           if (codeOf(error) === 'WRONGTYPE') throw error
           await this.again()
-        }
-        if (this.isClosed) throw new BackendUnavailableError('createRedisBus', timeoutMs, this.#error)
+        })
       }
     } catch (error) {
       this.close()
       throw error
-    } finally {
-      stop()
     }
   }
 
