@@ -6,12 +6,15 @@ const library = {
   fanOut: '../library/fan-out.mjs',
   replay: '../library/replay.mjs',
   serve: '../library/serve.mjs',
+  redis: '../library/redis.mjs',
 }
 
 const fanOut = { fixture: 'fan-out', samples: 10, processes: 3, warm: 8 }
 const publish = { fixture: 'publish', samples: 10, processes: 3, warm: 8 }
 const subscribers = { fixture: 'subscribers', samples: 5, processes: 2, warm: 3, execArgv: ['--expose-gc'] }
 const http = { fixture: 'http', samples: 8, processes: 2, warm: 3 }
+const redis = { fixture: 'redis', samples: 8, processes: 2, warm: 3 }
+const commands = { module: '../limits/redis-commands.mjs' }
 const servers = {
   ours: { module: library.serve },
   'raw res.write': { module: '../limits/raw-write.mjs' },
@@ -123,5 +126,24 @@ export const contests = {
     contenders: Object.fromEntries(
       ['index', 'sse', 'last-event-id', 'web', 'node', 'client'].map((entry) => [entry, { entry }]),
     ),
+  },
+  'redis publish': {
+    ...redis,
+    options: { task: 'publish', count: 20_000 },
+    contenders: { ours: { module: library.redis }, commands },
+  },
+  'redis latency': {
+    ...redis,
+    options: { task: 'latency', count: 1000 },
+    contenders: { ours: { module: library.redis }, commands },
+  },
+  'redis stream': {
+    ...redis,
+    samples: 5,
+    options: { task: 'stream', count: 1000 },
+    contenders: {
+      ours: { module: library.redis },
+      'resumable-stream': { module: '../peers/resumable-stream.mjs' },
+    },
   },
 }

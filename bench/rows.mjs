@@ -67,6 +67,17 @@ const http =
 const oneAtATime = http('one at a time')
 const inBursts = http('bursts of 16')
 
+const redis = (what, contest, unit, metric, against, other, atMost) => ({
+  what: `redis on loopback: ${what}`,
+  unit,
+  metric,
+  contest,
+  against,
+  ours: 'ours',
+  other,
+  atMost,
+})
+
 const format = (against, ours, other, atMost) => ({
   what: 'formatSseFrame of a 200-byte event',
   unit: 'ns/frame',
@@ -148,6 +159,27 @@ export const rows = [
     // Four fifths of its throughput.
     atMost: 1.25,
   },
+
+  // Four fifths of its throughput.
+  redis(
+    'publish, 500 on their way',
+    'redis publish',
+    'µs/event',
+    'us',
+    'raw pipelined XADD',
+    'commands',
+    1.25,
+  ),
+  redis(
+    'publish to delivery, p50',
+    'redis latency',
+    'µs',
+    'us',
+    'raw XADD + blocking XREAD',
+    'commands',
+    1.3,
+  ),
+  redis('1,000 chunks to 10 readers', 'redis stream', 'ms', 'ms', 'resumable-stream', 'resumable-stream', 1),
 
   format('limit: template literal + JSON.stringify', 'ours', 'limit', 1.2),
   format('both made into bytes', 'ours, as bytes', 'limit, as bytes'),

@@ -4,10 +4,11 @@
  */
 
 import { after } from '../internal/timer.ts'
+import appendScript from './append.lua'
 import { Connection } from './connection.ts'
 import type { RedisClient } from './options.ts'
 import { Reader, type Tail } from './reader.ts'
-import script from './stream.lua'
+import streamScript from './stream.lua'
 
 /** How often streams are looked at that nothing is heard of: a deleted one wakes no reader. */
 const LOOK_MS = 1000
@@ -16,6 +17,8 @@ const DEAD_MS = 15_000
 
 /** Pause before what failed is asked again. */
 const RETRY_MS = 100
+
+type Script = 'append' | 'stream'
 
 /** A stream that a bus follows. */
 export interface Member extends Tail {
@@ -29,7 +32,8 @@ const links = /* @__PURE__ */ new Map<unknown, Link>()
 
 export class Link {
   #up = false
-  #sha = ''
+  /** By which the server knows each script; nothing while it does not. */
+  #shas: Readonly<Record<Script, string>> | undefined
   readonly #address: unknown
   readonly #commands: Connection
   readonly #reader: Reader
@@ -50,7 +54,7 @@ export class Link {
     this.#reader = new Reader(this.#members, reading, (id) => this.#commands.send('CLIENT', 'UNBLOCK', id))
   }
 
-  /** Both connections take commands, and the script is there. */
+  /** Both connections take commands, and the scripts are there. */
   get isUp(): boolean {
     return this.#up
   }
@@ -82,12 +86,12 @@ export class Link {
     return this.#commands.send(...args)
   }
 
-  /** Runs an operation of the script on a stream. */
-  async run(key: string, operation: string, ...args: (string | number)[]): Promise<unknown> {
+  /** Runs a script on a stream. */
+  async run(script: Script, key: string, ...args: (string | number)[]): Promise<unknown> {
     try {
-      return await this.#commands.send('EVALSHA', this.#sha, '1', key, operation, ...args.map(String))
+      return await this.#commands.send('EVALSHA', this.#shas?.[script] ?? '', '1', key, ...args.map(String))
     } catch (error) {
-      // Somebody flushed the scripts: it is loaded anew, and what waited for it is sent in its order by whoever sent it.
+      // Somebody flushed the scripts: they are loaded anew, and what waited is sent in its order by whoever sent it.
       if (codeOf(error) === 'NOSCRIPT') void this.#load()
       throw error
     }
@@ -116,16 +120,20 @@ export class Link {
   }
 
   #commandsChanged(error: unknown): void {
-    this.#sha = ''
+    this.#shas = undefined
     if (this.#commands.up) void this.#load()
     this.#settle(error)
   }
 
   async #load(): Promise<void> {
-    this.#sha = ''
+    this.#shas = undefined
     this.#settle(undefined)
     try {
-      this.#sha = String(await this.#commands.send('SCRIPT', 'LOAD', script))
+      const [append, stream] = await Promise.all([
+        this.#commands.send('SCRIPT', 'LOAD', appendScript),
+        this.#commands.send('SCRIPT', 'LOAD', streamScript),
+      ])
+      this.#shas = { append: String(append), stream: String(stream) }
       this.#settle(undefined)
     } catch (error) {
       // Lost: it comes back by itself. Refused, as by a server that is still loading its data: asked again.
@@ -135,7 +143,7 @@ export class Link {
   }
 
   #settle(error: unknown): void {
-    const up = this.#commands.up && this.#reader.up && this.#sha !== ''
+    const up = this.#commands.up && this.#reader.up && this.#shas !== undefined
     if (up === this.#up) return
     this.#up = up
     for (const member of this.#members) up ? member.up() : member.down(error)

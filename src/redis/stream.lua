@@ -1,10 +1,13 @@
--- What must be atomic about one bus's stream. KEYS[1] is the stream; ARGV[1] names the operation.
+-- What must be atomic about one bus's stream, except to append. ARGV[1] names the operation.
 --
 -- Everything of a bus lives in this one key, so that it is born, replicated, restored and deleted as a whole:
 --   * event N is the entry 0-N with the fields  <epoch> <JSON without the id>  mark <publisher>.<step>.<place in the step>
 --     (and  before <bytes published before it>  where bytes are capped);
 --   * the epoch is a consumer group named  epoch:<epoch>  that nobody reads through;
 --   * the end is the entry 1-0, behind which Redis itself takes no event any more.
+--
+-- An event's size is the UTF-8 bytes of its JSON with the id in it: those of the text, of `"id":,` and of the digits, or 4
+-- more than text and entry id have together.
 
 local key = KEYS[1]
 
@@ -16,11 +19,6 @@ end
 
 local function number_of(id)
   return tonumber(string.match(id, '^0%-(%d+)$'))
-end
-
--- UTF-8 bytes of an event's JSON, its id included.
-local function size_of(entry)
-  return #entry[2][2] + #'"id":,' + #entry[1] - #'0-'
 end
 
 local function epoch_now()
@@ -77,47 +75,9 @@ function operations.look(fresh, known, head, mark, ttl, cap)
   if cap ~= '0' and first <= last then
     local newest = redis.call('XREVRANGE', key, '0-' .. last, '-', 'COUNT', 1)[1]
     -- It stays for the nodes that have not read it, but counts as one that emptied the ring.
-    if newest and size_of(newest) > tonumber(cap) then first = last + 1 end
+    if newest and #newest[2][2] + #newest[1] + 4 > tonumber(cap) then first = last + 1 end
   end
   return { epoch, first, last, ended and 1 or 0 }
-end
-
--- Lets the oldest entries go until the rest is within the cap; the newest stays.
-local function trim(cap, total)
-  while true do
-    local oldest = redis.call('XRANGE', key, '-', '+', 'COUNT', 64)
-    for i, entry in ipairs(oldest) do
-      if i == #oldest or total - tonumber(field(entry[2], 'before') or 0) <= cap then
-        if i > 1 then redis.call('XTRIM', key, 'MINID', entry[1]) end
-        if i < #oldest or #oldest < 64 then return end
-      end
-    end
-  end
-end
-
--- epoch, entries at the most, ttl, byte cap, mark, JSON ... -> last id | 'epoch' | 'ended'
-function operations.append(epoch, limit, ttl, cap, mark, ...)
-  -- Fails where there is no such group: cheaper than to list them.
-  if redis.pcall('XPENDING', key, 'epoch:' .. epoch).err then return 'epoch' end
-  local capped = cap ~= '0'
-  local total = 0
-  if capped then
-    local newest = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
-    if newest then total = (field(newest[2], 'before') or 0) + size_of(newest) end
-  end
-  local id
-  for i, json in ipairs({ ... }) do
-    local fields = { epoch, json, 'mark', mark .. '.' .. i }
-    if capped then
-      fields[5], fields[6] = 'before', string.format('%.0f', total)
-    end
-    id = redis.pcall('XADD', key, 'MAXLEN', limit, '0-*', unpack(fields))
-    if id.err then return i == 1 and the_end() and 'ended' or id end
-    if capped then total = total + size_of({ id, fields }) end
-  end
-  if capped then trim(tonumber(cap), total) end
-  keep_for(ttl)
-  return number_of(id)
 end
 
 -- epoch -> 'epoch' | 'ended'

@@ -1,4 +1,4 @@
-/** The stream of one bus: what is asked of Redis, and what it answers. The atomic part is `stream.lua`. */
+/** The stream of one bus: what is asked of Redis, and what it answers. The atomic part is `append.lua` and `stream.lua`. */
 
 import type { BusEvent } from '../core/event.ts'
 import { freshEpoch } from '../core/options.ts'
@@ -49,7 +49,17 @@ export class RedisStream {
   /** How the stream stands; it is made, with a fresh epoch, where it is not there or not the one where `place` is. */
   async look({ epoch, head, mark }: Place): Promise<Known> {
     const fresh = freshEpoch()
-    const reply = await this.#link.run(this.key, 'look', fresh, epoch, head, mark, this.#ttlMs, this.#cap)
+    const reply = await this.#link.run(
+      'stream',
+      this.key,
+      'look',
+      fresh,
+      epoch,
+      head,
+      mark,
+      this.#ttlMs,
+      this.#cap,
+    )
     const [now, firstId, lastEventId, ended] = reply as [string, number, number, number]
     const earliestAvailableId = Math.max(firstId, lastEventId + 1 - this.#ringSize)
     return { epoch: now, earliestAvailableId, firstId, lastEventId, ended: ended === 1 }
@@ -64,13 +74,13 @@ export class RedisStream {
   /** Appends events in one step; the id of the last one, or why there is none. */
   async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
     const limit = this.#ringSize + SLACK
-    const reply = this.#link.run(this.key, 'append', epoch, limit, this.#ttlMs, this.#cap, mark, ...texts)
+    const reply = this.#link.run('append', this.key, epoch, limit, this.#ttlMs, this.#cap, mark, ...texts)
     return (await reply) as number | 'epoch' | 'ended'
   }
 
   /** Records the end; twice is once. */
   async end(epoch: string): Promise<'epoch' | 'ended'> {
-    return (await this.#link.run(this.key, 'end', epoch)) as 'epoch' | 'ended'
+    return (await this.#link.run('stream', this.key, 'end', epoch)) as 'epoch' | 'ended'
   }
 }
 

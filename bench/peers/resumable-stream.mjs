@@ -1,0 +1,44 @@
+import { createClient } from 'redis'
+import { createResumableStreamContext } from 'resumable-stream/generic'
+import { chunk } from '../fixtures/redis-events.mjs'
+
+export async function open(url, key) {
+  const publisher = await createClient({ url }).connect()
+  const subscriber = await publisher.duplicate().connect()
+  const context = createResumableStreamContext({ waitUntil: null, keyPrefix: key, publisher, subscriber })
+  let streams = 0
+
+  return {
+    async stream(count, readers) {
+      const id = `${++streams}`
+      let made = 0
+      let begin
+      const begun = new Promise((resolve) => {
+        begin = resolve
+      })
+      const source = new ReadableStream({
+        // The source waits until everybody reads, which is the cheaper case: nobody needs the past.
+        start: () => begun,
+        pull(controller) {
+          if (made < count) controller.enqueue(chunk(made++))
+          else controller.close()
+        },
+      })
+      const first = await context.createNewResumableStream(id, () => source)
+      const others = Array.from({ length: readers - 1 }, () => context.resumeExistingStream(id))
+      const all = [first, ...(await Promise.all(others))]
+      begin()
+      return Promise.all(all.map(chunksOf))
+    },
+    async close() {
+      publisher.destroy()
+      subscriber.destroy()
+    },
+  }
+}
+
+async function chunksOf(stream) {
+  let text = ''
+  for await (const part of stream) text += part
+  return text.split('chunk ').length - 1
+}

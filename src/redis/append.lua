@@ -1,0 +1,45 @@
+-- Appends events in one step, all or none. See stream.lua for how they are kept.
+-- ARGV: epoch, entries at the most, ttl, byte cap (0: none), mark, JSON ... -> last id | 'epoch' | 'ended'
+--
+-- One event takes 8 µs here, of which Redis spends 5 on any script: this is the way of every event, and so it has a script
+-- of its own that defines nothing.
+
+local key, epoch, limit, ttl, cap, mark = KEYS[1], unpack(ARGV, 1, 5)
+
+-- Fails where there is no such group, and is cheaper than to list them.
+if redis.pcall('XPENDING', key, 'epoch:' .. epoch).err then return 'epoch' end
+
+-- UTF-8 bytes of all events before the next one, and of this one with its id.
+local total, size = 0, nil
+if cap ~= '0' then
+  local newest = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  if newest then total = (newest[2][6] or 0) + #newest[2][2] + #newest[1] + 4 end
+end
+
+local id
+for i = 6, #ARGV do
+  local own = mark .. '.' .. (i - 5)
+  if cap == '0' then
+    id = redis.pcall('XADD', key, 'MAXLEN', limit, '0-*', epoch, ARGV[i], 'mark', own)
+  else
+    local before = string.format('%.0f', total)
+    id = redis.pcall('XADD', key, 'MAXLEN', limit, '0-*', epoch, ARGV[i], 'mark', own, 'before', before)
+  end
+  if type(id) == 'table' then
+    -- Redis takes nothing behind the end.
+    return redis.call('XRANGE', key, '1-0', '1-0')[1] and 'ended' or id
+  end
+  total = total + #ARGV[i] + #id + 4
+end
+
+-- The oldest go until the rest is within the cap; the newest stays, for the nodes that have not read it.
+while cap ~= '0' do
+  local oldest = redis.call('XRANGE', key, '-', '+', 'COUNT', 64)
+  local keep = 1
+  while keep < #oldest and total - (oldest[keep][2][6] or 0) > tonumber(cap) do keep = keep + 1 end
+  redis.call('XTRIM', key, 'MINID', oldest[keep][1])
+  if keep < #oldest or #oldest < 64 then break end
+end
+
+if ttl ~= '0' then redis.call('PEXPIRE', key, ttl) end
+return tonumber(string.sub(id, 3))
