@@ -2,8 +2,13 @@
 
 import { createClient } from 'redis'
 import { onTestFinished } from 'vitest'
-import type { BusEvent, Diagnostic, Frame, StateResyncRequired, SubscribeOptions } from '../../src/index.ts'
-import { createRedisBus, type RedisBus, type RedisBusOptions } from '../../src/redis/index.ts'
+import type { BusEvent, Frame, StateResyncRequired, SubscribeOptions } from '../../src/index.ts'
+import {
+  createRedisBus,
+  type RedisBus,
+  type RedisBusOptions,
+  type RedisDiagnostic,
+} from '../../src/redis/index.ts'
 import { Ledger } from './ledger.ts'
 import { until } from './until.ts'
 
@@ -14,7 +19,7 @@ const PATIENCE = 20_000
 
 export interface Node {
   readonly bus: RedisBus
-  readonly reports: Diagnostic[]
+  readonly reports: RedisDiagnostic[]
   /** Types of what was reported of the backend, in order. */
   readonly changes: string[]
 }
@@ -23,7 +28,7 @@ let nodes = 0
 
 /** A node with connections of its own, as if it were a process. Closed after the test. */
 export async function node(url: string, options: Partial<RedisBusOptions> = {}): Promise<Node> {
-  const reports: Diagnostic[] = []
+  const reports: RedisDiagnostic[] = []
   const bus = await createRedisBus({
     // A link is shared by clients of one address: the query makes it another one, and Redis knows none.
     client: createClient({ url: `${url}?node=${++nodes}` }),
