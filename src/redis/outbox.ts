@@ -14,9 +14,12 @@ import type { Link } from './link.ts'
 import { eventOf } from './stream.ts'
 import type { StreamTail } from './tail.ts'
 
-const BATCH_EVENTS = 256
+const BATCH_EVENTS = 250
 const BATCH_LENGTH = 1_000_000
-/** Steps on their way at a time: under load, what waits for the next one makes it larger. */
+/**
+ * Steps on their way, or stored and not read here yet: under load, what waits for the next one makes it larger. Together
+ * they fit into what the stream keeps beyond the ring, so that a node never outruns itself.
+ */
 const STEPS = 4
 /** Events that wait for a Redis that is known to be away. */
 const MAX_WAITING = 10_000
@@ -76,7 +79,10 @@ export class Outbox {
     const sendings = this.#steps.get(mark.slice(0, dot))
     if (sendings === undefined) return
     const at = Number(mark.slice(dot + 1)) - 1
-    if (at === sendings.length - 1) this.#steps.delete(mark.slice(0, dot))
+    if (at === sendings.length - 1) {
+      this.#steps.delete(mark.slice(0, dot))
+      if (this.#unsent.length > 0) this.flushSoon()
+    }
     const sending = sendings[at]
     if (sending !== undefined) this.#finish(sending, () => sending.settle(event))
     // The node may have come in the middle of a step: it is in the stream whole.
@@ -87,9 +93,12 @@ export class Outbox {
 
   /** The node stands elsewhere now, and will not read what it was told of before. */
   passed(): void {
-    for (const sending of this.#pending.slice(this.#front)) {
-      if (sending.id > 0) this.#identify(sending, sending.id)
+    for (const [mark, sendings] of this.#steps) {
+      if (sendings[0]?.id === 0) continue
+      this.#steps.delete(mark)
+      for (const sending of sendings) this.#identify(sending, sending.id)
     }
+    if (this.#unsent.length > 0) this.flushSoon()
   }
 
   /** Settles when everything is over that was published before. */
@@ -147,7 +156,7 @@ export class Outbox {
   }
 
   #flush(): void {
-    while (this.#link.isUp && this.#tail.isOpen && !this.#isRecovering && this.#onTheirWay < STEPS) {
+    while (this.#link.isUp && this.#tail.isOpen && !this.#isRecovering && this.#steps.size < STEPS) {
       const sendings = this.#nextSendings()
       if (sendings.length === 0) return
       void this.#send(sendings)

@@ -254,8 +254,11 @@ export class StreamTail implements Member {
       this.epoch = epoch
       this.head = lastEventId
       this.#log = this.#window()
-    } else if (epoch !== this.epoch) this.#restart('epoch_reset', epoch, earliestAvailableId)
-    else if (firstId > this.head + 1) this.#restart('ring_evicted', epoch, firstId)
+    } else if (epoch !== this.epoch) {
+      this.#restart('epoch_reset', epoch, earliestAvailableId)
+      // The read under way waits behind the old head, and would not see ids that begin anew.
+      this.#link.read()
+    } else if (firstId > this.head + 1) this.#restart('ring_evicted', epoch, firstId)
     this.#first = firstId
     if (!this.isOpen && !this.isClosed) {
       this.isOpen = true

@@ -19,6 +19,8 @@ export interface ChaosProxy {
   readonly struck: ReadonlyMap<Way | Place, number>
   /** Sockets that are open, on either side. */
   readonly sockets: number
+  /** Resets every connection that is there. */
+  cut(): void
   close(): Promise<void>
 }
 
@@ -43,7 +45,10 @@ function reset(socket: Socket): void {
 }
 
 /** Each new connection asks for its fate; without one it is left alone. Closed after the test. */
-export async function chaosProxy(target: number, nextFate: () => Fate | undefined): Promise<ChaosProxy> {
+export async function chaosProxy(
+  target: number,
+  nextFate: () => Fate | undefined = () => undefined,
+): Promise<ChaosProxy> {
   const sockets = new Set<Socket>()
   /** Connections to the server whose client is gone without its knowledge. */
   const ghosts = new WeakSet<Socket>()
@@ -176,6 +181,9 @@ export async function chaosProxy(target: number, nextFate: () => Fate | undefine
     struck,
     get sockets() {
       return sockets.size
+    },
+    cut: () => {
+      for (const socket of sockets) reset(socket)
     },
     close: async () => {
       const closed = new Promise<void>((resolve) => {
