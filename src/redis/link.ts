@@ -102,6 +102,11 @@ export class Link {
     this.#reader.interrupt()
   }
 
+  /** Reads again, where every stream was told of. */
+  wake(): void {
+    if (this.#up) this.#reader.wake()
+  }
+
   leave(member: Member): void {
     if (!this.#members.delete(member) || this.#members.size > 0) return
     links.delete(this.#address)

@@ -182,10 +182,10 @@ export class Outbox {
     const mark = `${this.#name}.${++this.#stepCount}`
     this.#steps.set(mark, sendings)
     this.#onTheirWay++
-    const { epoch, stream } = this.#tail
+    const { epoch } = this.#tail
     const texts = sendings.map((sending) => sending.text)
     try {
-      const reply = await stream.append(epoch, mark, texts)
+      const reply = await this.#tail.append(epoch, mark, texts)
       if (typeof reply === 'number') this.#arrived(sendings, mark, epoch, reply - texts.length + 1, texts)
       else if (reply === 'ended') this.#refused(sendings, mark)
       // The stream is another one than this node thought.

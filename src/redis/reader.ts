@@ -19,6 +19,8 @@ export interface Tail {
   readonly key: string
   /** Something is to be expected of it. */
   readonly isRead: boolean
+  /** What this node publishes is on its way, and nobody else's event has been between: it hears all there is. */
+  readonly isTold: boolean
   /** The last id read. */
   readonly head: number
   /** Goes up when what was read so far says nothing about what comes. */
@@ -68,12 +70,19 @@ export class Reader {
   run(up: boolean): void {
     const run = ++this.#run
     this.#isLooping = up
-    if (up) void this.#loop(run)
+    if (up) void this.#loop(run, false)
+  }
+
+  /** Goes on, where it rested because every stream was told of. */
+  wake(): void {
+    if (this.#isLooping || !this.up) return
+    this.#isLooping = true
+    void this.#loop(this.#run, true)
   }
 
   /** Begins the read under way again, since there is more to read. */
   async interrupt(): Promise<void> {
-    if (!this.#isLooping && this.up) this.run(true)
+    this.wake()
     if (this.#interrupted) return
     this.#interrupted = true
     const reading = this.#reading
@@ -90,9 +99,8 @@ export class Reader {
     }
   }
 
-  async #loop(run: number): Promise<void> {
-    // Another server may have taken over: what it has is compared before any of it is taken.
-    let isSure = false
+  /** Unless it is sure of them, compares the streams first: another server may have taken over. */
+  async #loop(run: number, isSure: boolean): Promise<void> {
     while (run === this.#run) {
       if (!isSure) await Promise.allSettled(Array.from(this.#tails, (tail) => tail.look()))
       isSure = true
@@ -100,7 +108,8 @@ export class Reader {
       const places = new Map<string, number>()
       for (const { key, head } of tails) places.set(key, Math.min(head, places.get(key) ?? head))
       if (run !== this.#run) return
-      if (places.size === 0) break
+      // What a publisher is told of need not be read as well, which would take as long again; nor is nothing read.
+      if (tails.every((tail) => tail.isTold)) break
       const turns = tails.map((tail) => tail.turn)
       const heads = Array.from(places.values(), (head) => `0-${head}`)
       try {

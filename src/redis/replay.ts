@@ -12,7 +12,8 @@ import type { ReplayRun } from '../core/subscription.ts'
 import type { Entry } from './reader.ts'
 import { eventOf } from './stream.ts'
 import type { RedisSubscription } from './subscription.ts'
-import type { StreamTail, Window } from './tail.ts'
+import type { StreamTail } from './tail.ts'
+import type { View } from './window.ts'
 
 const NOT_YET = { value: WAITING, done: false } as unknown as IteratorResult<Frame, undefined>
 const DONE = { value: undefined, done: true } as const
@@ -25,7 +26,7 @@ export class RedisReplay implements ReplayRun {
   readonly #options: CheckedSubscribeOptions
   readonly #announce: (resync: StateResyncRequired) => void
   /** What the node has of the log that is replayed, up to where live events begin. */
-  #window: Window
+  #view: View
   #isSettled = false
   #isWaiting = false
   #resync: StateResyncRequired | undefined
@@ -45,7 +46,7 @@ export class RedisReplay implements ReplayRun {
     this.#subscription = subscription
     this.#options = options
     this.#announce = announce
-    this.#window = tail.read()
+    this.#view = tail.view()
     this.position = position
   }
 
@@ -80,9 +81,9 @@ export class RedisReplay implements ReplayRun {
         const { epoch, earliestAvailableId, lastEventId } = await tail.look()
         // The node moved on with another look; what it has now is judged by the next one.
         if (epoch !== tail.epoch) continue
-        if (!this.#subscription.isLive) this.#window = tail.read()
+        if (!this.#subscription.isLive) this.#view = tail.view()
         // The log is another one by now, and what came live of this one stays: so does what the node has of it.
-        if (epoch !== this.#window.epoch) this.#settle(this.#window.earliestId, this.#window.head)
+        if (epoch !== this.#view.epoch) this.#settle(this.#view.earliestId, this.#view.head)
         else this.#settle(earliestAvailableId, lastEventId)
         return
       } catch {
@@ -95,11 +96,11 @@ export class RedisReplay implements ReplayRun {
   /** Stands in a log that has what is between `earliest` and `last`. */
   #settle(earliest: number, last: number): void {
     const { lastEventId, epoch } = this.#options
-    const { head } = this.#window
+    const { head } = this.#view
     // What this node has not read yet comes live, so that it is not gone.
     const earliestAvailableId = Math.min(earliest, head + 1)
     const cursor = lastEventId ?? Math.max(head - (this.#options.last as number), earliestAvailableId - 1)
-    const log = { epoch: this.#window.epoch, earliestAvailableId }
+    const log = { epoch: this.#view.epoch, earliestAvailableId }
     this.#resync = lastEventId === undefined ? undefined : resyncOf(cursor, epoch, log, last)
     this.position = this.#resync ? earliestAvailableId - 1 : cursor
     this.#isSettled = true
@@ -117,7 +118,7 @@ export class RedisReplay implements ReplayRun {
   }
 
   #takeComplete(): Frame | undefined {
-    if (!this.#isSettled || this.position < this.#window.head) return undefined
+    if (!this.#isSettled || this.position < this.#view.head) return undefined
     this.done = true
     const replayedCount = this.#replayedCount
     const lastReplayedEventId = this.#lastReplayedEventId
@@ -131,7 +132,7 @@ export class RedisReplay implements ReplayRun {
   #step(): BusEvent | undefined {
     if (!this.#isSettled) return undefined
     const id = this.position + 1
-    if (id >= this.#window.earliestId) return this.#window.retained(id)
+    if (id >= this.#view.earliestId) return this.#view.retained(id)
     const event = this.#page[this.#at]
     if (event === undefined) void this.#turnPage()
     else if (event.id > id) this.#skipTo(event.id)
@@ -140,7 +141,7 @@ export class RedisReplay implements ReplayRun {
   }
 
   async #turnPage(): Promise<void> {
-    const { epoch, earliestId } = this.#window
+    const { epoch, earliestId } = this.#view
     this.#page = []
     this.#at = 0
     while (!this.done && this.#page.length === 0 && this.#resync === undefined) {
@@ -161,7 +162,7 @@ export class RedisReplay implements ReplayRun {
       reason: 'ring_evicted',
       lastDeliveredId: this.position,
       earliestAvailableId,
-      epoch: this.#window.epoch,
+      epoch: this.#view.epoch,
     })
     this.#announce(this.#resync)
   }

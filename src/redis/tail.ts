@@ -7,29 +7,19 @@
  */
 
 import type { BusEvent, StateResyncRequired } from '../core/event.ts'
-import { EventLog, type Retained } from '../core/log.ts'
 import { sizeOf } from '../internal/kept.ts'
 import { codeOf, type Link, type Member } from './link.ts'
 import type { CheckedRedisOptions } from './options.ts'
 import type { Entry } from './reader.ts'
 import { eventOf, type Known, RedisStream } from './stream.ts'
+import { type View, Window } from './window.ts'
 
-/** Events of the window at the most: older ones are read from Redis. */
-const WINDOW = 1024
 /** A reader gets a chance behind so many events, or a quarter of its cap. */
 const MAX_PACE = 64
 
 /** What a window that begins anew says of what was before. */
 export type Restart = Omit<StateResyncRequired['data'], 'lastDeliveredId'> & {
   readonly lastDeliveredId: number
-}
-
-/** What a node has of a stream at one moment: the events from `earliestId` to `head`. */
-export interface Window {
-  readonly epoch: string
-  readonly earliestId: number
-  readonly head: number
-  readonly retained: Retained
 }
 
 /** Who is told what is read. */
@@ -48,24 +38,21 @@ export interface Listener {
 
 export class StreamTail implements Member {
   readonly stream: RedisStream
-  epoch = ''
-  head = 0
   turn = 0
   isOpen = false
   isClosed = false
+  /** Steps on their way. */
+  #appending = 0
+  /** Somebody else's events are between. */
+  #isBehind = false
   /** Goes on when what this node published is taken as far as it was told. */
   #own: Promise<void> = Promise.resolve()
   #error: unknown
   /** Events given in one go: they come hundreds at a time, and a reader that is not behind is not evicted for that. */
   readonly #pace: number
-  /** The oldest id that the stream was seen to retain. */
-  #first = 1
-  #mark = ''
-  #log: EventLog
+  #window: Window
   /** The last event there will be. */
   #endsAt = Infinity
-  /** Where the window began. */
-  #start = 0
   #looking: Promise<Known> | undefined
   readonly #options: CheckedRedisOptions
   readonly #link: Link
@@ -78,7 +65,7 @@ export class StreamTail implements Member {
     this.#pace = Math.max(1, Math.min(MAX_PACE, Math.floor(options.maxQueued / 4)))
     this.#options = options
     this.#link = link
-    this.#log = this.#window()
+    this.#window = new Window(options, '', 0)
   }
 
   /**
@@ -130,26 +117,33 @@ export class StreamTail implements Member {
     return this.stream.key
   }
 
+  get isTold(): boolean {
+    return this.#appending > 0 && !this.#isBehind
+  }
+
   /** The reader has something to expect of it. */
   get isRead(): boolean {
     return this.isOpen && this.head < this.#endsAt
   }
 
+  get epoch(): string {
+    return this.#window.epoch
+  }
+
+  get head(): number {
+    return this.#window.head
+  }
+
   get earliestAvailableId(): number {
-    const { earliestId, size } = this.#log
-    // A window that has lost events though it has room lost them to the byte cap, as the stream did.
-    const capped = this.#start + size < this.head && size < Math.min(this.#options.ringSize, WINDOW)
-    return Math.max(this.#first, this.head + 1 - this.#options.ringSize, capped ? earliestId : 0)
+    return this.#window.earliestAvailableId
   }
 
   get ringBytes(): number {
-    return this.#log.bytes
+    return this.#window.bytes
   }
 
-  /** The window as it is now, however far this moves on. */
-  read(): Window {
-    const { epoch, head } = this
-    return { epoch, head, earliestId: this.#log.earliestId, retained: this.#log.read() }
+  view(): View {
+    return this.#window.view()
   }
 
   /**
@@ -186,13 +180,26 @@ export class StreamTail implements Member {
     }
   }
 
+  /** Appends a step of this node's own. */
+  async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
+    this.#appending++
+    try {
+      return await this.stream.append(epoch, mark, texts)
+    } finally {
+      // Behind what the answer brings about, which may be the next step.
+      if (--this.#appending === 0) setImmediate(() => this.#link.wake())
+    }
+  }
+
   /** Takes what a publisher of this node was told, ahead of the reader where nobody else's event is between. */
   feedOwn(epoch: string, first: number, texts: readonly string[], mark: string): void {
     const entries = texts.map(
       (text, at): Entry => [`0-${first + at}`, [epoch, text, 'mark', `${mark}.${at + 1}`]],
     )
     this.#own = this.#own.then(async () => {
-      if (epoch === this.epoch && first <= this.head + 1) await this.feed(entries, this.turn)
+      this.#isBehind = epoch !== this.epoch || first > this.head + 1
+      if (this.#isBehind) this.#link.wake()
+      else await this.feed(entries, this.turn)
     })
   }
 
@@ -200,7 +207,7 @@ export class StreamTail implements Member {
     this.isClosed = true
     this.isOpen = false
     this.#link.leave(this)
-    this.#log.clear()
+    this.#window.clear()
     for (const cancel of this.#waiting) cancel()
   }
 
@@ -216,9 +223,7 @@ export class StreamTail implements Member {
       return void this.#stumble(id)
     }
     const bytes = this.#options.measured ? sizeOf(event) : 0
-    this.#log.append(event, bytes)
-    this.head = id
-    this.#mark = mark
+    this.#window.append(event, bytes, mark)
     this.#listener?.onEvent(event, bytes, mark)
     if (id === this.#endsAt) this.#endAt(id)
   }
@@ -239,7 +244,7 @@ export class StreamTail implements Member {
 
   async #look(): Promise<Known> {
     try {
-      const known = await this.stream.look({ epoch: this.epoch, head: this.head, mark: this.#mark })
+      const known = await this.stream.look(this.#window)
       this.#adopt(known)
       return known
     } catch (error) {
@@ -251,15 +256,13 @@ export class StreamTail implements Member {
 
   #adopt({ epoch, earliestAvailableId, firstId, lastEventId, ended }: Known): void {
     if (this.epoch === '') {
-      this.epoch = epoch
-      this.head = lastEventId
-      this.#log = this.#window()
+      this.#window = new Window(this.#options, epoch, lastEventId)
     } else if (epoch !== this.epoch) {
       this.#restart('epoch_reset', epoch, earliestAvailableId)
       // The read under way waits behind the old head, and would not see ids that begin anew.
       this.#link.read()
     } else if (firstId > this.head + 1) this.#restart('ring_evicted', epoch, firstId)
-    this.#first = firstId
+    this.#window.firstId = firstId
     if (!this.isOpen && !this.isClosed) {
       this.isOpen = true
       this.#listener?.onOpen()
@@ -276,19 +279,9 @@ export class StreamTail implements Member {
   #restart(reason: 'ring_evicted' | 'epoch_reset', epoch: string, earliestAvailableId: number): void {
     const lastDeliveredId = this.head
     this.turn++
-    this.epoch = epoch
-    this.head = earliestAvailableId - 1
-    this.#first = earliestAvailableId
-    this.#mark = ''
     this.#endsAt = Infinity
-    this.#log = this.#window()
+    this.#window = new Window(this.#options, epoch, earliestAvailableId - 1)
     this.#listener?.onRestart({ reason, lastDeliveredId, earliestAvailableId, epoch })
-  }
-
-  #window(): EventLog {
-    const { ringSize, maxRingBytes } = this.#options
-    this.#start = this.head
-    return new EventLog({ ringSize: Math.min(ringSize, WINDOW), maxRingBytes, startAfterId: this.head })
   }
 }
 
