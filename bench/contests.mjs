@@ -137,6 +137,11 @@ export const contests = {
     options: { task: 'latency', count: 1000 },
     contenders: { ours: { module: library.redis }, commands },
   },
+  'redis latency between processes': {
+    ...redis,
+    options: { task: 'latency between processes', count: 1000 },
+    contenders: { ours: { module: library.redis }, commands },
+  },
   'redis stream': {
     ...redis,
     samples: 5,

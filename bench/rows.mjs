@@ -78,6 +78,9 @@ const redis = (what, contest, unit, metric, against, other, atMost) => ({
   atMost,
 })
 
+const toDelivery = (what, contest) =>
+  redis(what, contest, 'µs', 'us', 'raw XADD + blocking XREAD', 'commands', 1.3)
+
 const format = (against, ours, other, atMost) => ({
   what: 'formatSseFrame of a 200-byte event',
   unit: 'ns/frame',
@@ -170,15 +173,8 @@ export const rows = [
     'commands',
     1.25,
   ),
-  redis(
-    'publish to delivery, p50',
-    'redis latency',
-    'µs',
-    'us',
-    'raw XADD + blocking XREAD',
-    'commands',
-    1.3,
-  ),
+  toDelivery('publish to delivery, p50', 'redis latency'),
+  toDelivery('publish to delivery in another process, p50', 'redis latency between processes'),
   redis('1,000 chunks to 10 readers', 'redis stream', 'ms', 'ms', 'resumable-stream', 'resumable-stream', 1),
 
   format('limit: template literal + JSON.stringify', 'ours', 'limit', 1.2),

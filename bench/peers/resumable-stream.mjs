@@ -28,11 +28,9 @@ export async function open(url, key) {
       const others = Array.from({ length: readers - 1 }, () => context.resumeExistingStream(id))
       const all = [first, ...(await Promise.all(others))]
       begin()
-      return Promise.all(all.map(chunksOf))
-    },
-    async close() {
-      publisher.destroy()
-      subscriber.destroy()
+      const lengths = await Promise.all(all.map(chunksOf))
+      await publisher.del(`${key}:rs:sentinel:${id}`)
+      return lengths
     },
   }
 }
