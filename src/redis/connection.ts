@@ -13,6 +13,10 @@ function pause(attempt: number): number {
   return Math.min(50 * 2 ** attempt, LONGEST_PAUSE_MS) * (0.75 + Math.random() / 2)
 }
 
+// Replies as they come, whatever a user has them mapped to. The client's own limit on the time until a command is written
+// takes 12 µs a command, and says nothing of the answer: what is waited for here has a limit of its own.
+const BARE = { timeout: undefined, typeMapping: undefined }
+
 export class Connection {
   /** It takes commands. */
   up = false
@@ -40,7 +44,6 @@ export class Connection {
     this.#heardAt = now()
     const { socket } = (this.#model.options ?? {}) as { socket?: object }
     const client = this.#model.duplicate({
-      // Replies as they come: what a user has them mapped to, or cached, is not for us.
       commandOptions: undefined,
       clientSideCache: undefined,
       disableOfflineQueue: true,
@@ -56,7 +59,7 @@ export class Connection {
   async send(...args: string[]): Promise<unknown> {
     this.#unanswered++
     try {
-      return await (this.#client as RedisClient).sendCommand(args)
+      return await (this.#client as RedisClient).sendCommand(args, BARE)
     } finally {
       this.#unanswered--
       this.#heardAt = now()

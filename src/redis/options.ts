@@ -10,7 +10,7 @@ export interface RedisClient {
   duplicate(overrides?: object): RedisClient
   connect(): Promise<unknown>
   destroy(): void
-  sendCommand(args: readonly string[]): Promise<unknown>
+  sendCommand(args: readonly string[], options?: object): Promise<unknown>
   // biome-ignore lint/suspicious/noExplicitAny: each event has arguments of its own.
   on(event: string, listener: (...args: any[]) => void): unknown
 }
