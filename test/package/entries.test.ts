@@ -30,6 +30,7 @@ const SURFACE: Record<string, string[]> = {
   '/client': ['SseHttpError', 'connectBus', 'connectSse', 'createResyncGate'],
   '/session': ['ResumableSession', 'SessionRegistry', 'wsTransport'],
   '/acp': ['createAcpBridge', 'createAcpHttpStream'],
+  '/mcp': ['EventRejectedError', 'createEventStore'],
 }
 
 describe('every entry', () => {
