@@ -1,0 +1,234 @@
+import { describe, expect, it, vi } from 'vitest'
+import { type BusLike, EventBus, type Frame, type Subscription } from '../../src/index.ts'
+import { createEventStore, isUnknown, note, numbers, replay, storeNotes } from '../support/mcp.ts'
+import { flushed } from '../support/session.ts'
+import { AsyncBus } from '../support/session-async-bus.ts'
+
+/** A bus whose publishes are delivered and resolved some turns later, in order. */
+class SlowBus extends AsyncBus {
+  override publish(input: Parameters<AsyncBus['publish']>[0]): ReturnType<AsyncBus['publish']> {
+    const published = super.publish(input)
+    setImmediate(() => this.resolve())
+    return published
+  }
+}
+
+const BUSES: [string, () => BusLike][] = [
+  ['an EventBus', () => new EventBus()],
+  ['an EventBus that caps bytes', () => new EventBus({ maxRingBytes: 1e6 })],
+  ['a bus that answers later', () => new SlowBus()],
+]
+
+describe.each(BUSES)('on %s', (_, makeBus) => {
+  it('a stream is continued by another store of the same namespace, with the same ids', async () => {
+    const bus = makeBus()
+    const [here, there] = [
+      createEventStore({ bus, namespace: 'n' }),
+      createEventStore({ bus, namespace: 'n' }),
+    ]
+    const [id = '', ...later] = await storeNotes(here, 's', 1, 2)
+    later.push(...(await storeNotes(there, 's', 3)))
+    for (const store of [here, there]) {
+      expect(await store.getStreamIdForEventId(id)).toBe('s')
+      expect(await replay(store, id)).toMatchObject({ stream: 's', notes: [2, 3], ids: later })
+    }
+  })
+
+  it('the order of calls that did not wait for each other is kept', async () => {
+    const store = createEventStore({ bus: makeBus(), namespace: 'n' })
+    const ids = await Promise.all(numbers(0, 10).map((n) => store.storeEvent('s', note(n))))
+    expect(await replay(store, ids[0] as string)).toMatchObject({ notes: numbers(1, 10), ids: ids.slice(1) })
+  })
+
+  it('a replay goes on with what is stored meanwhile, each once', async () => {
+    const store = createEventStore({ bus: makeBus(), namespace: 'n' })
+    const [id = ''] = await storeNotes(store, 's', 0, 1, 2)
+    const { notes } = await replay(store, id, (n) => n < 4 && storeNotes(store, 's', 100 + n, 200 + n))
+    expect(notes).toEqual([1, 2, 101, 201, 102, 202, 103, 203])
+  })
+
+  it('what was stored before the bus ended is replayed behind its end', async () => {
+    const bus = makeBus()
+    const store = createEventStore({ bus, namespace: 'n' })
+    const [id = ''] = await storeNotes(store, 's', 1, 2)
+    await bus.end()
+    expect((await replay(store, id)).notes).toEqual([2])
+    await expect(store.storeEvent('s', note(3))).rejects.toMatchObject({ code: 'event_rejected' })
+  })
+})
+
+/** A store on a bus that lets the test say when a `publish` is delivered, and when it resolves. */
+function scene() {
+  const bus = new AsyncBus()
+  const store = createEventStore({ bus, namespace: 'n' })
+  const stored = async (n: number) => {
+    const id = store.storeEvent('s', note(n))
+    await flushed()
+    bus.resolve()
+    return id
+  }
+  return { bus, store, stored }
+}
+
+describe('on a bus that answers later', () => {
+  it('a message that could not be published rejects with what the bus rejects with, and is not there', async () => {
+    const { bus, store, stored } = scene()
+    const id = await stored(1)
+    const refused = store.storeEvent('s', note(2))
+    bus.fail()
+    await expect(refused).rejects.toMatchObject({ code: 'backend_unavailable' })
+    expect((await replay(store, id)).notes).toEqual([])
+  })
+
+  it('a message that is on the bus is replayed, though its publish has not resolved', async () => {
+    const { bus, store, stored } = scene()
+    const id = await stored(1)
+    const storing = store.storeEvent('s', note(2))
+    bus.deliver()
+    const { ids, notes } = await replay(store, id)
+    expect(notes).toEqual([2])
+    bus.resolve()
+    // By that id the SDK knows that it has been sent.
+    expect(ids).toEqual([await storing])
+  })
+
+  it('a message that this store has an id of is replayed, though its bus has not come so far', async () => {
+    const { bus, store, stored } = scene()
+    const id = await stored(1)
+    // The backend has it: the publish resolves, and the subscribers get it later.
+    const storing = store.storeEvent('s', note(2))
+    await flushed()
+    bus.pending.shift()?.settle({ id: 2, v: 1, type: 'mcp_message', data: {} })
+    const second = await storing
+    const replayed = replay(store, id)
+    await flushed()
+    bus.inner.publish({ type: 'mcp_message', data: note(2), namespace: 'n', stream: 's' })
+    expect(await replayed).toMatchObject({ notes: [2], ids: [second] })
+  })
+
+  it('of a message that other stores have put there, a replay waits for none', async () => {
+    const { bus, store, stored } = scene()
+    const id = await stored(1)
+    void createEventStore({ bus, namespace: 'n' }).storeEvent('s', note(2))
+    expect((await replay(store, id)).notes).toEqual([])
+  })
+
+  it('ids of before the backend lost everything are unknown, and new ones are good', async () => {
+    const { bus, store, stored } = scene()
+    const old = await stored(1)
+    for (const n of numbers(2, 9)) await stored(n)
+    bus.recreate()
+    const [id, second] = [await stored(101), await stored(102)]
+    expect(await isUnknown(store, old)).toBe(true)
+    expect(await replay(store, id)).toMatchObject({ stream: 's', notes: [102], ids: [second] })
+  })
+
+  it('a message that is published as the backend loses everything has an unknown id, not a wrong one', async () => {
+    const { bus, store, stored } = scene()
+    await stored(1)
+    const storing = store.storeEvent('s', note(2))
+    bus.recreate()
+    for (const n of numbers(1, 5))
+      bus.inner.publish({ type: 'mcp_message', data: note(n), namespace: 'n', stream: 's' })
+    bus.resolve()
+    expect(await isUnknown(store, await storing)).toBe(true)
+  })
+})
+
+/** A bus that hands out subscriptions of the test's making. */
+class ScriptedBus extends EventBus {
+  /** Called with each subscription; what it returns is handed out. */
+  wrap = (subscription: Subscription<Frame>): Subscription<Frame> => subscription
+
+  override subscribe(options?: Parameters<EventBus['subscribe']>[0]): Subscription<Frame> {
+    return this.wrap(super.subscribe(options))
+  }
+}
+
+const RESYNC: Frame = {
+  v: 1,
+  type: 'state_resync_required',
+  data: { reason: 'epoch_reset', earliestAvailableId: 1, epoch: 'other' },
+}
+
+describe('a bus that tells of its losses in-band', () => {
+  it('makes an id unknown that it would have to resync', async () => {
+    const bus = new ScriptedBus()
+    const store = createEventStore({ bus, namespace: 'n' })
+    const [id = ''] = await storeNotes(store, 's', 1, 2)
+    bus.wrap = (subscription) => {
+      let frames = [RESYNC]
+      subscription.tryNext = () => undefined
+      subscription.next = async () => {
+        const [value] = frames
+        frames = []
+        return value ? { value, done: false } : { value: undefined, done: true }
+      }
+      return subscription
+    }
+    expect(await isUnknown(store, id)).toBe(true)
+  })
+
+  it('ends a replay that it would have to resync, with an error', async () => {
+    const bus = new ScriptedBus()
+    const store = createEventStore({ bus, namespace: 'n' })
+    const [id = ''] = await storeNotes(store, 's', 0, 1, 2, 3)
+    bus.wrap = (subscription) => {
+      const tryNext = subscription.tryNext.bind(subscription)
+      let read = 0
+      subscription.tryNext = () => (++read === 3 ? RESYNC : tryNext())
+      return subscription
+    }
+    const sent: unknown[] = []
+    await expect(replay(store, id, (n) => sent.push(n))).rejects.toMatchObject({ code: 'replay_gap' })
+    expect(sent).toEqual([1])
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('makes a replay fail that ends before its end', async () => {
+    const bus = new EventBus()
+    const store = createEventStore({ bus, namespace: 'n' })
+    const [id = ''] = await storeNotes(store, 's', 0, 1, 2, 3)
+    const replayed = replay(store, id, () => bus.close({ drain: false }))
+    await expect(replayed).rejects.toMatchObject({ code: 'replay_gap' })
+  })
+
+  it('is waited for no longer than 30 s, and holds no subscriber then', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const bus = new ScriptedBus()
+      const store = createEventStore({ bus, namespace: 'n' })
+      const [id = ''] = await storeNotes(store, 's', 1, 2)
+      // The backend is away: the subscription is there, and nothing comes.
+      bus.wrap = (subscription) => {
+        void subscription.return()
+        return EventBus.prototype.subscribe.call(bus)
+      }
+      const asked = store.getStreamIdForEventId(id)
+      const replayed = replay(store, id)
+      const refused = Promise.all([
+        expect(asked).rejects.toMatchObject({ code: 'backend_unavailable' }),
+        expect(replayed).rejects.toMatchObject({ code: 'backend_unavailable' }),
+      ])
+      await vi.advanceTimersByTimeAsync(29_999)
+      expect(bus.subscriberCount).toBe(2)
+      await vi.advanceTimersByTimeAsync(1)
+      await refused
+      expect(bus.subscriberCount).toBe(0)
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('may refuse a subscriber, and the question rejects with that', async () => {
+    const bus = new EventBus({ maxSubscribers: 1 })
+    const store = createEventStore({ bus, namespace: 'n' })
+    const [id = ''] = await storeNotes(store, 's', 1)
+    const other = bus.subscribe()
+    await expect(store.getStreamIdForEventId(id)).rejects.toMatchObject({ code: 'subscriber_limit_exceeded' })
+    await expect(replay(store, id)).rejects.toMatchObject({ code: 'subscriber_limit_exceeded' })
+    await other.return()
+    expect(await store.getStreamIdForEventId(id)).toBe('s')
+  })
+})
