@@ -2,16 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { type BusLike, EventBus, type Frame, type Subscription } from '../../src/index.ts'
 import { createEventStore, isUnknown, note, numbers, replay, storeNotes } from '../support/mcp.ts'
 import { flushed } from '../support/session.ts'
-import { AsyncBus } from '../support/session-async-bus.ts'
-
-/** A bus whose publishes are delivered and resolved some turns later, in order. */
-class SlowBus extends AsyncBus {
-  override publish(input: Parameters<AsyncBus['publish']>[0]): ReturnType<AsyncBus['publish']> {
-    const published = super.publish(input)
-    setImmediate(() => this.resolve())
-    return published
-  }
-}
+import { AsyncBus, SlowBus } from '../support/session-async-bus.ts'
 
 const BUSES: [string, () => BusLike][] = [
   ['an EventBus', () => new EventBus()],

@@ -96,3 +96,12 @@ export class AsyncBus implements BusLike {
     this.inner = new EventBus()
   }
 }
+
+/** Every publish is delivered and resolves some turns later, in order. */
+export class SlowBus extends AsyncBus {
+  override publish(input: PublishInput): Promise<BusEvent | undefined> {
+    const published = super.publish(input)
+    setImmediate(() => this.resolve())
+    return published
+  }
+}
