@@ -118,7 +118,9 @@ export class BusEventStore implements EventStore {
     if (place?.namespace !== this.#namespace) return undefined
     const { stream, epoch, number } = place
     const reader = new Reader(this.#bus, epoch, number - 1)
-    const first = await reader.next()
+    let first = await reader.next()
+    // A bus on a backend may be behind what this store has put there.
+    while (first?.type === 'replay_complete' && !reader.reached(this.#head)) first = await reader.next()
     if (
       first !== undefined &&
       (this.#isOf(stream, first) ? first.id === number : hasJustLeft(number, first))

@@ -5,7 +5,7 @@ import { type Draw, drawFrom } from '../support/chaos-plan.ts'
 import { createEventStore, numbers } from '../support/mcp.ts'
 import { type CuttingProxy, cuttingProxy } from '../support/mcp-proxy.ts'
 import { type Connected, SDK_1, SDK_2, type Sdk, type Served } from '../support/mcp-sdk.ts'
-import { SlowBus } from '../support/session-async-bus.ts'
+import { LaggingBus, SlowBus } from '../support/session-async-bus.ts'
 import { pause, until } from '../support/until.ts'
 
 const CUTS = 100
@@ -34,13 +34,17 @@ const STORES: [string, () => EventStore][] = [
   ['a store that ages', () => createEventStore({ ttlMs: 60_000 })],
   ['a bus', () => createEventStore({ bus: new EventBus(), namespace: 'session-1' })],
   ['a bus that answers later', () => createEventStore({ bus: new SlowBus(), namespace: 'session-1' })],
+  [
+    'a bus that is behind its backend',
+    () => createEventStore({ bus: new LaggingBus(), namespace: 'session-1' }),
+  ],
 ]
 
 describe.each([SDK_1, SDK_2])('over $name', (sdk) => {
   it.each(STORES)(
     `with %s, through ${CUTS} cuts mid-call, each notification and each result arrives once`,
     async (_, makeStore) => {
-      const { server, proxy, client } = await sessionOver(sdk, makeStore(), drawFrom(Number(process.env.S ?? 4711)))
+      const { server, proxy, client } = await sessionOver(sdk, makeStore(), drawFrom(4711))
       const results: string[] = []
       let calls = 0
       let said = 0

@@ -2,12 +2,14 @@ import { describe, expect, it, vi } from 'vitest'
 import { type BusLike, EventBus, type Frame, type Subscription } from '../../src/index.ts'
 import { createEventStore, isUnknown, note, numbers, replay, storeNotes } from '../support/mcp.ts'
 import { flushed } from '../support/session.ts'
-import { AsyncBus, SlowBus } from '../support/session-async-bus.ts'
+import { AsyncBus, LaggingBus, SlowBus } from '../support/session-async-bus.ts'
+import { until } from '../support/until.ts'
 
 const BUSES: [string, () => BusLike][] = [
   ['an EventBus', () => new EventBus()],
   ['an EventBus that caps bytes', () => new EventBus({ maxRingBytes: 1e6 })],
   ['a bus that answers later', () => new SlowBus()],
+  ['a bus that is behind its backend', () => new LaggingBus()],
 ]
 
 describe.each(BUSES)('on %s', (_, makeBus) => {
@@ -19,6 +21,7 @@ describe.each(BUSES)('on %s', (_, makeBus) => {
     ]
     const [id = '', ...later] = await storeNotes(here, 's', 1, 2)
     later.push(...(await storeNotes(there, 's', 3)))
+    await until(() => bus.lastEventId === 3)
     for (const store of [here, there]) {
       expect(await store.getStreamIdForEventId(id)).toBe('s')
       expect(await replay(store, id)).toMatchObject({ stream: 's', notes: [2, 3], ids: later })
@@ -43,6 +46,7 @@ describe.each(BUSES)('on %s', (_, makeBus) => {
     const store = createEventStore({ bus, namespace: 'n' })
     const [id = ''] = await storeNotes(store, 's', 1, 2)
     await bus.end()
+    await until(() => bus.ended)
     expect((await replay(store, id)).notes).toEqual([2])
     await expect(store.storeEvent('s', note(3))).rejects.toMatchObject({ code: 'event_rejected' })
   })
