@@ -49,7 +49,6 @@ export class Reader {
     const frame = this.poll() ?? (await this.#wait())
     if (frame !== undefined || this.position === this.#from) return frame
     this.#from = this.position
-    this.#live = false
     this.#subscription = this.#subscribe(this.#subscription.epoch)
     return this.next()
   }

@@ -1,5 +1,11 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type BusLike, EventBus, type Frame, type Subscription } from '../../src/index.ts'
+import {
+  type BusLike,
+  EventBus,
+  type EventBusOptions,
+  type Frame,
+  type Subscription,
+} from '../../src/index.ts'
 import { createEventStore, isUnknown, note, numbers, replay, storeNotes } from '../support/mcp.ts'
 import { flushed } from '../support/session.ts'
 import { AsyncBus, LaggingBus, SlowBus } from '../support/session-async-bus.ts'
@@ -101,6 +107,39 @@ describe('on a bus that answers later', () => {
     expect(await replayed).toMatchObject({ notes: [2], ids: [second] })
   })
 
+  it('whose publishes resolve in any order, the last message is waited for', async () => {
+    const { bus, store, stored } = scene()
+    const id = await stored(1)
+    const storing = [store.storeEvent('s', note(2)), store.storeEvent('s', note(3))]
+    const [one, two] = bus.pending.splice(0)
+    two?.settle({ id: 3, v: 1, type: 'mcp_message', data: {} })
+    await flushed()
+    one?.settle({ id: 2, v: 1, type: 'mcp_message', data: {} })
+    const ids = await Promise.all(storing)
+    const replayed = replay(store, id)
+    await flushed()
+    for (const n of [2, 3]) {
+      bus.inner.publish({ type: 'mcp_message', data: note(n), namespace: 'n', stream: 's' })
+      await flushed()
+    }
+    expect(await replayed).toMatchObject({ notes: [2, 3], ids })
+  })
+
+  it('whose backend lost everything, the last message of now is waited for', async () => {
+    const { bus, store, stored } = scene()
+    for (const n of numbers(1, 9)) await stored(n)
+    bus.recreate()
+    const id = await stored(101)
+    const storing = store.storeEvent('s', note(102))
+    await flushed()
+    bus.pending.shift()?.settle({ id: 2, v: 1, type: 'mcp_message', data: {} })
+    await storing
+    const replayed = replay(store, id)
+    await flushed()
+    bus.inner.publish({ type: 'mcp_message', data: note(102), namespace: 'n', stream: 's' })
+    expect((await replayed).notes).toEqual([102])
+  })
+
   it('of a message that other stores have put there, a replay waits for none', async () => {
     const { bus, store, stored } = scene()
     const id = await stored(1)
@@ -145,6 +184,31 @@ const RESYNC: Frame = {
   type: 'state_resync_required',
   data: { reason: 'epoch_reset', earliestAvailableId: 1, epoch: 'other' },
 }
+
+describe('a bus that has nothing ready when it is asked', () => {
+  const pagingBus = (options: EventBusOptions) => {
+    const bus = new ScriptedBus(options)
+    bus.wrap = (subscription) => Object.assign(subscription, { tryNext: () => undefined })
+    return bus
+  }
+
+  it('is read to the end of its replay, whoever stored that', async () => {
+    const bus = pagingBus({})
+    const [here, there] = [
+      createEventStore({ bus, namespace: 'n' }),
+      createEventStore({ bus, namespace: 'n' }),
+    ]
+    const [id = ''] = await storeNotes(there, 's', ...numbers(0, 20))
+    expect((await replay(here, id)).notes).toEqual(numbers(1, 20))
+  })
+
+  it('is read on where it evicted the reader', async () => {
+    const store = createEventStore({ bus: pagingBus({ maxQueued: 4 }), namespace: 'n' })
+    const [id = ''] = await storeNotes(store, 's', 0, 1)
+    const { notes } = await replay(store, id, (n) => n === 1 && storeNotes(store, 's', ...numbers(2, 20)))
+    expect(notes).toEqual(numbers(1, 20))
+  })
+})
 
 describe('a bus that tells of its losses in-band', () => {
   it('makes an id unknown that it would have to resync', async () => {

@@ -18,6 +18,12 @@ describe('an id is unknown', () => {
     expect(await isUnknown(other, id)).toBe(true)
   })
 
+  it('of another epoch, though it ended where the bus begins', async () => {
+    const [before, now] = [new EventBus({ epoch: 'e1' }), new EventBus({ epoch: 'e2', startAfterId: 2 })]
+    const ids = await storeNotes(createEventStore({ bus: before, namespace: 'n' }), 's', 1, 2)
+    expect(await isUnknown(createEventStore({ bus: now, namespace: 'n' }), ids[1] as string)).toBe(true)
+  })
+
   it('of another namespace on the same bus', async () => {
     const bus = new EventBus()
     const [one, other] = ['s1', 's2'].map((namespace) => createEventStore({ bus, namespace }))
