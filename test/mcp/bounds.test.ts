@@ -51,6 +51,13 @@ describe('the caps', () => {
     expect((await busOf(wide)).stats().ringEvents).toBe(2)
   })
 
+  it('are no caps on replays at a time', async () => {
+    const store = createEventStore()
+    const [id = ''] = await storeNotes(store, 's', 1, 2)
+    const replayed = await Promise.all(numbers(1, 5000).map(() => replay(store, id)))
+    expect(new Set(replayed.map(({ notes }) => notes.join()))).toEqual(new Set(['2']))
+  })
+
   it('leave no subscriber behind, whatever was asked', async () => {
     const store = createEventStore({ ringSize: 2 })
     const bus = await busOf(store)
@@ -97,10 +104,18 @@ describe('with ttlMs', () => {
     vi.advanceTimersByTime(900)
     await storeNotes(store, 's', 2)
     vi.advanceTimersByTime(100)
-    expect((await busOf(store)).stats().ringEvents).toBe(2)
-    vi.advanceTimersByTime(1999)
+    expect(vi.getTimerCount()).toBe(1)
+    vi.advanceTimersByTime(1000)
     expect(vi.getTimerCount()).toBe(0)
+    // The one by which this looks.
     expect((await busOf(store)).stats().ringEvents).toBe(1)
+  })
+
+  it('looking what is old leaves no subscriber behind', async () => {
+    const store = createEventStore({ ttlMs: 1000 })
+    const [id = ''] = await storeNotes(store, 's', 1, 2)
+    for (const _ of numbers(1, 3)) await replay(store, id)
+    expect((await busOf(store)).stats().subscribers).toEqual([])
   })
 
   it('a replay under way goes on, with what is stored meanwhile', async () => {
@@ -144,4 +159,11 @@ describe('with ttlMs', () => {
     vi.advanceTimersByTime(0.1e9)
     expect(await isUnknown(store, id)).toBe(true)
   })
+})
+
+it('the timer of a store that ages keeps no process alive', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  await createEventStore({ ttlMs: 1_000_000 }).storeEvent('s', note(1))
+  expect(timers()).toBe(before)
 })

@@ -140,6 +140,23 @@ describe('on a bus that answers later', () => {
     expect((await replayed).notes).toEqual([102])
   })
 
+  it('whose backend lost everything, the last message of before is not waited for', async () => {
+    const { bus, store, stored } = scene()
+    for (const n of numbers(1, 9)) await stored(n)
+    bus.recreate()
+    const id = await stored(101)
+    const there = createEventStore({ bus, namespace: 'n' })
+    const storing = there.storeEvent('s', note(102))
+    bus.resolve()
+    await storing
+    expect((await replay(store, id)).notes).toEqual([102])
+    // One that has stored nothing since.
+    const late = scene()
+    for (const n of numbers(1, 9)) await late.stored(n)
+    late.bus.inner = bus.inner
+    expect((await replay(late.store, id)).notes).toEqual([102])
+  })
+
   it('of a message that other stores have put there, a replay waits for none', async () => {
     const { bus, store, stored } = scene()
     const id = await stored(1)
