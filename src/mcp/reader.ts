@@ -76,6 +76,9 @@ export class Reader {
       const { value } = await this.#subscription.next()
       if (late) throw replayFailure('backend_unavailable', 'the bus gives no messages')
       return value && this.#read(value)
+    } catch (error) {
+      this.close()
+      throw error
     } finally {
       cancel()
     }

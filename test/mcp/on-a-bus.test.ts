@@ -107,6 +107,17 @@ describe('on a bus that answers later', () => {
     expect(await replayed).toMatchObject({ notes: [2], ids: [second] })
   })
 
+  it('whose subscriptions fail, a question rejects with that and holds no subscriber', async () => {
+    const { bus, store, stored } = scene()
+    const id = await stored(1)
+    const subscribe = bus.inner.subscribe.bind(bus.inner)
+    bus.inner.subscribe = () =>
+      Object.assign(subscribe(), { next: () => Promise.reject(new Error('the reader is broken')) })
+    await expect(store.getStreamIdForEventId(id)).rejects.toThrow('the reader is broken')
+    await expect(replay(store, id)).rejects.toThrow('the reader is broken')
+    expect(bus.inner.subscriberCount).toBe(0)
+  })
+
   it('whose publishes resolve in any order, the last message is waited for', async () => {
     const { bus, store, stored } = scene()
     const id = await stored(1)

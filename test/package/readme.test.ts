@@ -10,7 +10,15 @@ import { copyPrograms, link, ROOT, run, usePackedProject } from './support/proje
 import { fencesOf, mistakesOf, readFences, type Snippet, snippetsOf } from './support/readme.ts'
 
 /** What a snippet may import beside the package: the frameworks that it shows. */
-const FRAMEWORKS = ['express', 'fastify', 'hono', 'koa', 'compression', '@agentclientprotocol/sdk']
+const FRAMEWORKS = [
+  'express',
+  'fastify',
+  'hono',
+  'koa',
+  'compression',
+  '@agentclientprotocol/sdk',
+  '@modelcontextprotocol/sdk',
+]
 const TYPES = ['@types/node', 'undici-types', '@types/express', '@types/koa', '@types/compression']
 
 const pages = ['README.md', ...(await documentation())]
