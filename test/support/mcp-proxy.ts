@@ -14,8 +14,6 @@ export interface CuttingProxy {
   readonly cuts: number
   /** Answers of 409: the predecessor was still there. */
   readonly refused: number
-  /** How often each of the ways was taken. */
-  readonly struck: ReadonlyMap<string, number>
 }
 
 /**
@@ -27,7 +25,6 @@ const WAYS = ['end', 'reset', 'ghost'] as const
 
 export async function cuttingProxy(target: number, draw: Draw): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
-  const struck = new Map<string, number>()
   const ghosts = new Set<Socket>()
   let cuts = 0
   let refused = 0
@@ -38,14 +35,9 @@ export async function cuttingProxy(target: number, draw: Draw): Promise<CuttingP
     return socket.once('close', () => sockets.delete(socket))
   }
 
-  const strike = (what: string) => {
-    cuts++
-    struck.set(what, (struck.get(what) ?? 0) + 1)
-  }
-
   const sever = (client: Socket, upstream: Socket) => {
     const way = WAYS[draw(WAYS.length)] as (typeof WAYS)[number]
-    strike(way)
+    cuts++
     client.end()
     if (way === 'end') upstream.resume().end()
     else if (way === 'reset') upstream.resetAndDestroy()
@@ -79,7 +71,7 @@ export async function cuttingProxy(target: number, draw: Draw): Promise<CuttingP
     const [blocks, bytes, unanswered] = [1 + draw(6), draw(150), draw(6) === 0]
     client.once('data', (request) => {
       if (unanswered && /^last-event-id:/im.test(request.toString('latin1'))) {
-        strike('never answered')
+        cuts++
         client.destroy()
         return
       }
@@ -99,7 +91,6 @@ export async function cuttingProxy(target: number, draw: Draw): Promise<CuttingP
   const { port } = server.address() as AddressInfo
   return {
     url: new URL(`http://127.0.0.1:${port}/mcp`),
-    struck,
     get cuts() {
       return cuts
     },

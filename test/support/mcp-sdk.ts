@@ -46,9 +46,14 @@ export interface Connected {
   count(name: string, to: number): Promise<string>
 }
 
+/** What is waited for before a number is said; default a millisecond. */
+export type Pace = (n: number) => Promise<void>
+
+const steady: Pace = () => pause(1)
+
 export interface Sdk {
   readonly name: string
-  serve(store: EventStore): Promise<Served>
+  serve(store: EventStore, pace?: Pace): Promise<Served>
   connect(url: URL): Promise<Connected>
 }
 
@@ -62,14 +67,15 @@ const log = (data: string) => ({
   params: { level: 'info' as const, data },
 })
 
-/** The tool: it says each number, and then that it is done. */
+/** The tool: it says each number, in its time, and then that it is done. */
 async function count(
   { name, to }: Counting,
-  notify: (notification: ReturnType<typeof log>) => Promise<void>,
+  notify: (told: ReturnType<typeof log>) => Promise<void>,
+  pace: Pace,
 ) {
   for (let n = 1; n <= to; n++) {
+    await pace(n)
     await notify(log(`${name}:${n}`))
-    if (n % 3 === 0) await pause(1)
   }
   return { content: [{ type: 'text' as const, text: `${name} is done` }] }
 }
@@ -110,10 +116,10 @@ const NO_TIMEOUT = { timeout: 100_000 }
 
 export const SDK_1: Sdk = {
   name: '@modelcontextprotocol/sdk 1.x',
-  async serve(eventStore) {
+  async serve(eventStore, pace = steady) {
     const server = new Server1(INFO, CAPABILITIES)
     server.setRequestHandler(CallToolRequestSchema, ({ params }, { sendNotification }) =>
-      count(params.arguments as unknown as Counting, sendNotification),
+      count(params.arguments as unknown as Counting, sendNotification, pace),
     )
     const transport = new StreamableHTTPServerTransport({ ...SESSION, eventStore })
     await server.connect(transport as never)
@@ -138,10 +144,10 @@ export const SDK_1: Sdk = {
 
 export const SDK_2: Sdk = {
   name: '@modelcontextprotocol/server 2.x',
-  async serve(eventStore) {
+  async serve(eventStore, pace = steady) {
     const server = new Server2(INFO, CAPABILITIES)
     server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
-      count(params.arguments as unknown as Counting, mcpReq.notify),
+      count(params.arguments as unknown as Counting, mcpReq.notify, pace),
     )
     const transport = new NodeStreamableHTTPServerTransport({ ...SESSION, eventStore })
     await server.connect(transport)
