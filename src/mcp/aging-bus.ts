@@ -36,17 +36,13 @@ export class AgingBus implements MessageBus {
     return this.#bus.subscribe(options)
   }
 
-  stats(): ReturnType<EventBus['stats']> {
-    return this.#bus.stats()
-  }
-
   #sweepLater(): void {
     if (this.#sweeping) return
     this.#sweeping = true
     after(this.#ttlMs, () => {
       this.#sweeping = false
       this.#expire()
-      if (this.#bus.stats().ringEvents > 0) this.#sweepLater()
+      if (this.#bus.earliestAvailableId <= this.#bus.lastEventId) this.#sweepLater()
     })
   }
 
