@@ -20,7 +20,7 @@ export interface EventStore {
    * Keeps a message and returns its id. Messages of one store keep the order of the calls.
    *
    * Rejects with `EventRejectedError` (`code: 'event_rejected'`) where JSON cannot carry the message or the bus has ended:
-   * then nothing is kept. Rejects with what a bus's `publish` rejects with.
+   * then nothing is kept. Rejects with what a bus's `publish` rejects with, and with a `TypeError` for a wrong type.
    */
   storeEvent(streamId: string, message: object): Promise<string>
   /** The stream of a message whose followers are all there; undefined for every other id. */
