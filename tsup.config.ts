@@ -11,6 +11,7 @@ export default defineConfig({
     session: 'src/session/index.ts',
     acp: 'src/acp/index.ts',
     redis: 'src/redis/index.ts',
+    mcp: 'src/mcp/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

@@ -20,6 +20,7 @@ const MAY_IMPORT: Record<string, Allowance> = {
   node: { values: ['core', 'sse', 'last-event-id', 'web'], types: [] },
   client: { values: [], types: ['core'] },
   session: { values: [], types: ['core'] },
+  mcp: { values: ['core'], types: [] },
   acp: { values: ['core', 'last-event-id', 'session', 'web', 'client'], types: [] },
   redis: { values: ['core'], types: [] },
 }

@@ -31,6 +31,7 @@ const SURFACE: Record<string, string[]> = {
   '/session': ['ResumableSession', 'SessionRegistry', 'wsTransport'],
   '/acp': ['createAcpBridge', 'createAcpHttpStream'],
   '/redis': ['BackendUnavailableError', 'createRedisBus'],
+  '/mcp': ['EventRejectedError', 'createEventStore'],
 }
 
 describe('every entry', () => {

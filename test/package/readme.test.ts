@@ -10,7 +10,16 @@ import { copyPrograms, link, ROOT, run, usePackedProject } from './support/proje
 import { fencesOf, mistakesOf, readFences, type Snippet, snippetsOf } from './support/readme.ts'
 
 /** What a snippet may import beside the package: the frameworks that it shows. */
-const FRAMEWORKS = ['express', 'fastify', 'hono', 'koa', 'compression', '@agentclientprotocol/sdk', 'redis']
+const FRAMEWORKS = [
+  'express',
+  'fastify',
+  'hono',
+  'koa',
+  'compression',
+  'redis',
+  '@agentclientprotocol/sdk',
+  '@modelcontextprotocol/sdk',
+]
 const TYPES = ['@redis', '@types/node', 'undici-types', '@types/express', '@types/koa', '@types/compression']
 
 const pages = ['README.md', ...(await documentation())]

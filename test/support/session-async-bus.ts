@@ -6,6 +6,7 @@ import {
   EventBus,
   type Frame,
   type PublishInput,
+  type SubscribeOptions,
   type Subscription,
 } from '../../src/index.ts'
 
@@ -94,5 +95,38 @@ export class AsyncBus implements BusLike {
   /** The backend lost everything: ids start again, in a new epoch. */
   recreate(): void {
     this.inner = new EventBus()
+  }
+}
+
+/** Every publish is delivered and resolves some turns later, in order. */
+export class SlowBus extends AsyncBus {
+  override publish(input: PublishInput): Promise<BusEvent | undefined> {
+    const published = super.publish(input)
+    setImmediate(() => this.resolve())
+    return published
+  }
+}
+
+/** Every publish resolves before this process has the event: the backend has it, and the reader is behind. */
+export class LaggingBus extends AsyncBus {
+  #last = 0
+
+  /** A cursor that the reader has not reached waits. */
+  override subscribe(options: SubscribeOptions = {}): Subscription<Frame> {
+    const cursor = options.lastEventId ?? 0
+    if (cursor > this.#last || cursor <= this.inner.lastEventId) return super.subscribe(options)
+    const { lastEventId } = this.inner
+    return super.subscribe({ ...options, lastEventId, filter: ({ id }) => id > cursor })
+  }
+
+  override end(): void {
+    setTimeout(() => super.end(), 2)
+  }
+
+  override publish(input: PublishInput): Promise<BusEvent | undefined> {
+    if (this.ended) return Promise.resolve(undefined)
+    const event = { ...input, id: ++this.#last, v: 1 } as BusEvent
+    setTimeout(() => this.inner.publish(input), 2)
+    return new Promise((resolve) => setImmediate(() => resolve(event)))
   }
 }
