@@ -8,14 +8,21 @@
 
 import type { Diagnostic } from './diagnostics.ts'
 import type { BusEvent, ControlFrame } from './event.ts'
+import type { Filter, FilterIndex } from './filter-index.ts'
 import type { BusSubscription } from './subscription.ts'
 
 export class Hub {
   readonly subscribers = new Set<BusSubscription>()
+  /** The last event that was offered to everybody whom it concerns. */
+  fannedOut = 0
   readonly closeListeners = new Set<() => void>()
   readonly counts = { rejected: 0, evicted: 0, warned: 0, resyncs: 0 }
   /** Buffered frames of every stream, also of those that left, are no longer to be read. */
   discarded = false
+  /** Those of the subscribers that are offered every event. */
+  readonly #unindexed = new Set<BusSubscription>()
+  /** What finds the others, by what made it. */
+  readonly #indexes = new Map<unknown, FilterIndex>()
   readonly #onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined
   /** What waits for its turn while something has it. */
   #waiting: (() => void)[] = []
@@ -25,7 +32,23 @@ export class Hub {
     this.#onDiagnostic = onDiagnostic
   }
 
-  /** Gives an event to every subscriber, behind what is being given already. */
+  join(subscriber: BusSubscription, filter: Filter | undefined): void {
+    this.subscribers.add(subscriber)
+    const create = filter?.busIndex?.create
+    if (create === undefined) {
+      this.#unindexed.add(subscriber)
+      return
+    }
+    if (!this.#indexes.has(create)) this.#indexes.set(create, create())
+    this.#indexes.get(create)?.add(filter as Filter, subscriber)
+  }
+
+  leave(subscriber: BusSubscription, filter: Filter | undefined): void {
+    if (!this.subscribers.delete(subscriber) || this.#unindexed.delete(subscriber)) return
+    this.#indexes.get(filter?.busIndex?.create)?.delete(filter as Filter, subscriber)
+  }
+
+  /** Gives an event to every subscriber that it concerns, behind what is being given already. */
   deliver(event: BusEvent, bytes: number): void {
     if (this.#busy) {
       this.#waiting.push(() => this.#fanOut(event, bytes))
@@ -66,7 +89,17 @@ export class Hub {
   }
 
   #fanOut(event: BusEvent, bytes: number): void {
-    for (const subscriber of this.subscribers) subscriber.offer(event, bytes)
+    for (const subscriber of this.#unindexed) subscriber.offer(event, bytes)
+    if (this.#indexes.size > 0) this.#offerFound(event, bytes)
+    this.fannedOut = event.id
+  }
+
+  #offerFound(event: BusEvent, bytes: number): void {
+    for (const index of this.#indexes.values()) {
+      for (const found of index.find(event) as Iterable<Iterable<BusSubscription>>) {
+        for (const subscriber of found) subscriber.offer(event, bytes)
+      }
+    }
   }
 
   /** Runs a task now, or behind what is going on. */
