@@ -10,6 +10,7 @@ export default defineConfig({
     client: 'src/client/index.ts',
     session: 'src/session/index.ts',
     acp: 'src/acp/index.ts',
+    router: 'src/router/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

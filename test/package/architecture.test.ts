@@ -21,6 +21,7 @@ const MAY_IMPORT: Record<string, Allowance> = {
   client: { values: [], types: ['core'] },
   session: { values: [], types: ['core'] },
   acp: { values: ['core', 'last-event-id', 'session', 'web', 'client'], types: [] },
+  router: { values: ['core'], types: [] },
 }
 
 /** Packages that the build puts into the package itself, with their notice. */

@@ -30,6 +30,16 @@ const SURFACE: Record<string, string[]> = {
   '/client': ['SseHttpError', 'connectBus', 'connectSse', 'createResyncGate'],
   '/session': ['ResumableSession', 'SessionRegistry', 'wsTransport'],
   '/acp': ['createAcpBridge', 'createAcpHttpStream'],
+  '/router': [
+    'AwaitService',
+    'AwaitTimeoutError',
+    'EventRouter',
+    'bridgePort',
+    'compilePattern',
+    'matchEvents',
+    'startRouter',
+    'subscribe',
+  ],
 }
 
 describe('every entry', () => {

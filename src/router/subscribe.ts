@@ -1,0 +1,89 @@
+/** A handler for the events that match. */
+
+import type { BusLike } from '../index.ts'
+import { check, checkBus, checkSignal, option } from '../internal/check.ts'
+import { asyncDispose } from '../internal/dispose.ts'
+import type { EventPattern } from './match-events.ts'
+import { type HandlerContext, Runs } from './runs.ts'
+import { type ErrorSource, type Gap, Subscriber } from './subscriber.ts'
+import type { EventIn, Matched } from './types.ts'
+
+export interface SubscribeHandlerOptions<Type extends string = string> extends EventPattern<Type> {
+  /** Starts behind this id, out of what the bus retains. Without it, with what comes from now on. */
+  readonly lastEventId?: number | undefined
+  /** Closes the subscriber. */
+  readonly signal?: AbortSignal | undefined
+  /** Handlers that may run at the same time, default 1; `Infinity` = any number. They start in the order of the events. */
+  readonly concurrency?: number | undefined
+  /**
+   * Told what a handler threw or rejected with, and, without `onGap`, of a gap (`code: 'gap'`, `from`, `to`). Without it,
+   * the bus's `onDiagnostic` is, by a `callback_error`; that is also told of what this callback throws.
+   */
+  readonly onError?: ((error: unknown, source: ErrorSource) => unknown) | undefined
+  /**
+   * Events are gone that this subscriber did not get: of those `from` to `to`, both included, nobody knows whether they
+   * matched. After an epoch reset they are ids of the new epoch, none of which need be gone (`to` is below `from`): what
+   * the old one still had is lost in any case.
+   */
+  readonly onGap?: ((gap: Gap) => unknown) | undefined
+}
+
+/** A subscriber's handle. */
+export interface HandlerSubscription {
+  /**
+   * No handler starts any more; resolves when those that run have finished. Called by a handler before its first `await`,
+   * it does not wait for that one. Never rejects; more than once is once.
+   */
+  readonly close: () => Promise<void>
+  /** Every event up to here was handled, or was none for this subscriber: where to go on from another time. */
+  readonly position: number
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type Handler<Event> = (event: Event, context: HandlerContext) => unknown
+
+/**
+ * Calls `handler` for every event that matches, one after the other, or up to `concurrency` at a time. The handler is
+ * never called inside `publish`, but right after the code that published. Where it returns a promise, the next event
+ * waits for that; where it throws or rejects, the error is reported, and the next event comes all the same.
+ *
+ * It is one subscriber of the bus, and waits for nobody. What it has not come to waits in the bus's bounded queue, beyond
+ * that in the ring: it is never evicted, keeps its slot and misses nothing that the ring still has when it gets there.
+ * Anything else is told as a gap. It ends with `close`, the signal, or the bus, whose end it reaches behind the last event.
+ *
+ * With an aborted signal, or on a closed bus, the handle is closed. Throws `TypeError` or `RangeError` naming the option,
+ * and what the bus throws at `maxSubscribers`.
+ */
+export function subscribe<Bus extends BusLike, const Type extends string = string>(
+  bus: Bus,
+  options: SubscribeHandlerOptions<Type>,
+  handler: Handler<Matched<EventIn<Bus>, Type>>,
+): HandlerSubscription {
+  checkBus(bus)
+  check('handler', handler, 'function')
+  const { system, type, path, signal } = check('options', options, 'object')
+  const pattern = { system, type, path }
+  checkSignal(signal)
+  const subscriber = new Subscriber(
+    bus,
+    {
+      patterns: pattern,
+      pattern,
+      lastEventId: options.lastEventId,
+      signal,
+      concurrency: option(options, 'concurrency', 'number', 1),
+      onError: option(options, 'onError', 'function', undefined),
+      onGap: option(options, 'onGap', 'function', undefined),
+      handler,
+    },
+    new Runs(),
+  )
+  const close = () => subscriber.close()
+  return {
+    close,
+    get position() {
+      return subscriber.position
+    },
+    [asyncDispose]: close,
+  }
+}
