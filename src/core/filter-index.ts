@@ -5,29 +5,24 @@
 
 import type { BusEvent } from './event.ts'
 
-/** A filter that may carry an index. Wrapped into another function, it is a filter like any other. */
+/**
+ * A filter, which may carry an index. A replay asks the filter itself; of live events its subscriber is offered those only
+ * for which the index finds it, and any other counts as filtered. Wrapped into another function, it is one like any other.
+ */
 export interface Filter {
   (event: BusEvent): boolean
-  readonly busIndex?: BusIndex
-}
-
-/**
- * A replay asks the filter itself. Of live events its subscriber is offered those only for which the index finds it; any
- * other counts as filtered.
- */
-export interface BusIndex {
-  /** Filters that carry the same function share one index on each bus. */
-  readonly create: () => FilterIndex
+  /** Makes an index. Filters that carry the same function share one on each bus. */
+  readonly busIndex?: () => FilterIndex
   /** Asked of an event that the index found, in place of the filter. */
-  readonly accepts: (event: BusEvent) => boolean
+  readonly onFound?: (event: BusEvent) => boolean
   /** Told of an event that does not fit, which then counts as filtered; without it, the subscriber is evicted. */
-  readonly full?: (event: BusEvent) => void
+  readonly onFull?: (event: BusEvent) => void
 }
 
 /** Finds subscribers by their filters. Nothing here may throw. */
 export interface FilterIndex {
-  add(filter: Filter, subscriber: unknown): void
-  delete(filter: Filter, subscriber: unknown): void
+  add(subscriber: unknown, filter: Filter): void
+  delete(subscriber: unknown, filter: Filter): void
   /** Each subscriber that gets the event, once, in sets that may change while they are read. */
   find(event: BusEvent): Iterable<Iterable<unknown>>
 }

@@ -32,20 +32,16 @@ export class Hub {
     this.#onDiagnostic = onDiagnostic
   }
 
-  join(subscriber: BusSubscription, filter: Filter | undefined): void {
-    this.subscribers.add(subscriber)
-    const create = filter?.busIndex?.create
-    if (create === undefined) {
-      this.#unindexed.add(subscriber)
-      return
+  /** Lets a subscriber join or leave; what has left already stays away. */
+  place(how: 'add' | 'delete', subscriber: BusSubscription, filter: Filter | undefined): void {
+    if (!this.subscribers[how](subscriber)) return
+    const create = filter?.busIndex
+    if (create === undefined) this.#unindexed[how](subscriber)
+    else {
+      const index = this.#indexes.get(create) ?? create()
+      this.#indexes.set(create, index)
+      index[how](subscriber, filter as Filter)
     }
-    if (!this.#indexes.has(create)) this.#indexes.set(create, create())
-    this.#indexes.get(create)?.add(filter as Filter, subscriber)
-  }
-
-  leave(subscriber: BusSubscription, filter: Filter | undefined): void {
-    if (!this.subscribers.delete(subscriber) || this.#unindexed.delete(subscriber)) return
-    this.#indexes.get(filter?.busIndex?.create)?.delete(filter as Filter, subscriber)
   }
 
   /** Gives an event to every subscriber that it concerns, behind what is being given already. */

@@ -48,7 +48,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     this.#judged = this.lastDeliveredId = head
     this.epoch = options.epoch
     options.signal?.addEventListener('abort', this)
-    hub.join(this, options.filter)
+    hub.place('add', this, options.filter)
   }
 
   /** Puts what is retained behind `cursor` before the live events, led by `resync` where events are gone. */
@@ -119,7 +119,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   offer(event: BusEvent, bytes: number): void {
     if (event.id <= this.#judged) return
     const { filter } = this.#options
-    const passed = filter === undefined || this.passes(event, filter.busIndex?.accepts)
+    const passed = filter === undefined || this.passes(event, filter.onFound)
     // The filter is user code and may have ended the subscription.
     if (this.closed || (passed && !this.#give(event, bytes))) return
     this.#judged = event.id
@@ -132,7 +132,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
       if (this.#replay !== undefined) this.#replay.done = true
       this.#replay = undefined
     }
-    this.#hub.leave(this, this.#options.filter)
+    this.#hub.place('delete', this, this.#options.filter)
     this.#options.signal?.removeEventListener('abort', this)
     super.close(options)
   }
@@ -154,8 +154,8 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     // Far from every line: the usual case, worth a sixth of a delivery.
     if (this.#armed && bytes === 0 && this.size < this.#calm) this.append(event, 0)
     else if (this.push(event, bytes)) this.#warn(event.id)
-    else if (this.#options.filter?.busIndex?.full) {
-      this.#options.filter.busIndex.full(event)
+    else if (this.#options.filter?.onFull) {
+      this.#options.filter.onFull(event)
       return true
     } else {
       const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'

@@ -4,7 +4,8 @@ import type { BusEvent, BusLike, Frame, SubscribeOptions, Subscription } from '.
 import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { stoppedError } from './errors.ts'
-import { type EventPattern, filterOf, matchEvents } from './match-events.ts'
+import { type EventPattern, matchEvents } from './match-events.ts'
+import { routed } from './routed.ts'
 import { type Reply, Waiter } from './waiter.ts'
 
 export interface AwaitOptions {
@@ -36,9 +37,18 @@ class Share {
   /** Routes inside the filter and takes nothing: it cannot fall behind. `empty` is called when its last waiter left. */
   constructor(bus: BusLike, patterns: EventPattern, empty: () => void) {
     this.#empty = empty
-    const filter = filterOf(patterns, { accepts: (event) => this.#route(event) })
-    this.#subscription = bus.subscribe({ filter, warnings: false })
-    this.#watch()
+    this.#subscription = routed(
+      bus,
+      patterns,
+      (event) => {
+        this.#each(event.path, (waiter) => waiter.offer(event))
+        if (event.path !== undefined) this.#each(undefined, (waiter) => waiter.offer(event))
+      },
+      (error = stoppedError('the bus')) => {
+        this.#over = { error }
+        for (const path of this.#waiters.keys()) this.#each(path, (waiter) => waiter.fail(error))
+      },
+    )
   }
 
   add(waiter: Waiter): void {
@@ -47,36 +57,16 @@ class Share {
     this.#waiters.set(path, waiters.add(waiter))
     waiter.holds(() => {
       waiters.delete(waiter)
-      if (waiters.size > 0) return
-      this.#waiters.delete(path)
+      if (waiters.size === 0) this.#waiters.delete(path)
       if (this.#waiters.size > 0) return
       this.#empty()
       void this.#subscription.return()
     })
-    if (this.#over) waiter.over(this.#over.error)
+    if (this.#over) waiter.fail(this.#over.error)
   }
 
-  #route(event: BusEvent): false {
-    this.#offer(event, event.path)
-    if (event.path !== undefined) this.#offer(event, undefined)
-    return false
-  }
-
-  #offer(event: BusEvent, path: string | undefined): void {
-    const waiters = this.#waiters.get(path)
-    if (waiters) for (const waiter of waiters) waiter.offer(event)
-  }
-
-  /** Hears of the end: control frames are all that comes through. */
-  #watch(): void {
-    const end = (error: unknown) => {
-      this.#over = { error }
-      for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.over(error)
-    }
-    this.#subscription.receive(({ done }) => {
-      if (done) end(stoppedError('the bus'))
-      else this.#watch()
-    }, end)
+  #each(path: string | undefined, callback: (waiter: Waiter) => void): void {
+    this.#waiters.get(path)?.forEach(callback)
   }
 }
 
@@ -113,9 +103,9 @@ export class AwaitService {
     const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
     this.#waiters.add(waiter)
     waiter.holds(() => this.#waiters.delete(waiter))
-    if (since !== undefined) waiter.search()
-    share.add(waiter)
-    if (since !== undefined) this.#search(waiter, patterns, since)
+    const join = () => share.add(waiter)
+    if (since === undefined) join()
+    else this.#search(waiter, { lastEventId: since, filter: matchEvents(patterns), warnings: false }, join)
     return waiter
   }
 
@@ -146,38 +136,30 @@ export class AwaitService {
     return share
   }
 
-  /** Goes through what is retained, with a subscription of its own for so long. */
-  #search(waiter: Waiter, patterns: EventPattern, lastEventId: number): void {
-    if (!waiter.waiting) return
-    const subscription = this.#searcher(waiter, {
-      lastEventId,
-      filter: matchEvents(patterns),
-      warnings: false,
-    })
-    const step = (frame: Frame | undefined = subscription.tryNext()) => {
-      for (; frame !== undefined; frame = subscription.tryNext()) {
-        if (frame.id !== undefined) waiter.take(frame)
-        if (frame.type === 'replay_complete' || !waiter.waiting) return searched()
-      }
-      subscription.receive(
-        ({ value }) => (value ? step(value) : searched()),
-        (error) => waiter.fail(error),
-      )
-    }
-    const searched = () => {
-      void subscription.return()
-      waiter.searched()
-    }
-    step()
-  }
-
-  #searcher(waiter: Waiter, options: SubscribeOptions): Subscription {
+  /** Goes through what is retained, with a subscription of its own, which is live until the waiter has joined the others. */
+  #search(waiter: Waiter, options: SubscribeOptions, join: () => void): void {
     try {
       const subscription = this.#bus.subscribe(options)
       waiter.holds(() => void subscription.return())
-      return subscription
+      let searched = false
+      const step = (frame: Frame | undefined) => {
+        for (; frame !== undefined; frame = subscription.tryNext()) {
+          if (frame.id !== undefined) waiter.take(frame)
+          else searched ||= frame.type === 'replay_complete'
+        }
+        if (searched || subscription.closed) {
+          void subscription.return()
+          join()
+        } else subscription.receive(({ value }) => step(value), fail)
+      }
+      const fail = (error: unknown) => {
+        waiter.fail(error)
+        join()
+      }
+      step(subscription.tryNext())
     } catch (error) {
       waiter.close()
+      join()
       throw error
     }
   }

@@ -3,8 +3,10 @@
 import type { BusEvent, BusLike } from '../index.ts'
 import { check, checkBus, wrongType } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
-import { type EventPattern, filterOf, wayOf } from './match-events.ts'
-import { Tree, type Way } from './tree.ts'
+import { type EventPattern, partsOfEvent, wayOf } from './match-events.ts'
+import type { Segment } from './pattern.ts'
+import { routed } from './routed.ts'
+import { Tree } from './tree.ts'
 
 /** What the other side posts. */
 export interface PortRequest extends EventPattern {
@@ -55,62 +57,63 @@ export interface PortBridge {
  */
 export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
   checkBus(bus)
-  if (typeof check('port', port, 'object').postMessage !== 'function')
+  const { postMessage, addEventListener, on } = check('port', port, 'object')
+  if ([postMessage, addEventListener ?? on].some((one) => typeof one !== 'function')) {
     throw wrongType('port', 'a MessagePort', port)
-  const add = (port.addEventListener ?? port.on)?.bind(port)
-  const remove = (port.addEventListener ? port.removeEventListener : port.off)?.bind(port)
-  if (!add || !remove) throw wrongType('port', 'a MessagePort', port)
-
-  const ways = new Map<unknown, Way>()
+  }
+  const listen = (how: 'add' | 'remove', type: string, listener: Listener) => {
+    if (addEventListener) port[`${how}EventListener`]?.(type, listener)
+    else port[how === 'add' ? 'on' : 'off']?.(type, listener)
+  }
+  const ways = new Map<unknown, readonly Segment[]>()
   const tree = new Tree<unknown>()
 
-  const unsubscribe = (id: unknown) => {
-    const way = ways.get(id)
-    if (way) tree.delete(way, id)
+  const obey = ({ op, id, ...patterns }: PortRequest) => {
+    const add = op === 'subscribe'
+    if (!add && op !== 'unsubscribe') return
+    // A bad pattern changes nothing.
+    const way = add && wayOf(patterns)
+    const old = ways.get(id)
+    if (old) tree.delete(old, id)
     ways.delete(id)
-  }
-
-  const obey = ({ op, id, system, type, path }: PortRequest) => {
-    if (op !== 'subscribe' && op !== 'unsubscribe') return
-    const way = op === 'subscribe' && wayOf({ system, type, path })
-    unsubscribe(id)
     if (!way) return
     ways.set(id, way)
     tree.add(way, id)
   }
-
-  const post = (event: BusEvent): false => {
-    const { id, system, type, path, data } = event
-    for (const found of tree.find([system, type, path])) {
-      for (const subscription of found) {
-        try {
-          port.postMessage({ subscription, id, system, type, path, ...(data !== undefined && { data }) })
-        } catch {
-          bridge.report({ type: 'event_not_serialisable', id, eventType: type })
-        }
-      }
-    }
-    return false
-  }
-
   const hear = (message: unknown) => {
     try {
-      obey((port.addEventListener ? (message as MessageEvent).data : message) ?? {})
+      obey((addEventListener ? (message as MessageEvent).data : message) ?? {})
     } catch (error) {
-      bridge.report({ type: 'callback_error', error })
+      subscription.report({ type: 'callback_error', error })
     }
   }
-
-  const bridge = bus.subscribe({ filter: filterOf({}, { accepts: post }), warnings: false })
-  const close = () => {
-    remove('message', hear)
-    remove('close', close)
-    void bridge.return()
+  const post = (event: BusEvent) => {
+    const { id, system, type, path, data } = event
+    for (const found of tree.find(partsOfEvent(event))) {
+      for (const subscription of found) {
+        port.postMessage({ subscription, id, system, type, path, ...(data !== undefined && { data }) })
+      }
+    }
   }
-  const watch = () => bridge.receive(({ done }) => (done ? close() : watch()), close)
-  add('message', hear)
-  add('close', close)
+  const close = () => {
+    listen('remove', 'message', hear)
+    listen('remove', 'close', close)
+    void subscription.return()
+  }
+  const subscription = routed(
+    bus,
+    {},
+    (event) => {
+      try {
+        post(event)
+      } catch {
+        subscription.report({ type: 'event_not_serialisable', id: event.id, eventType: event.type })
+      }
+    },
+    () => close(),
+  )
+  listen('add', 'message', hear)
+  listen('add', 'close', close)
   port.start?.()
-  watch()
   return { close, [dispose]: close }
 }

@@ -1,9 +1,9 @@
 /** Patterns for events as a filter, and the index by which a bus finds the subscribers of such filters. */
 
-import type { BusEvent, BusIndex, Filter, FilterIndex } from '../index.ts'
+import type { BusEvent, Filter, FilterIndex } from '../index.ts'
 import { check } from '../internal/check.ts'
-import { MANY, type Matcher, matcherOf, parsed, type Segment } from './pattern.ts'
-import { NEXT, Tree, type Way } from './tree.ts'
+import { matches, NEXT, partsOf, type Segment, segmentsOf } from './pattern.ts'
+import { Tree } from './tree.ts'
 
 /** Which events: a pattern for each, and one that is left out matches all. */
 export interface EventPattern<Type extends string = string> {
@@ -14,14 +14,8 @@ export interface EventPattern<Type extends string = string> {
 
 /** What the filters of this module carry: where they stand in the index. */
 interface PatternFilter extends Filter {
-  readonly way: Way
+  readonly way: readonly Segment[]
 }
-
-/** What a subscriber does with events that its patterns match, instead of just taking them. */
-export type Route = Pick<BusIndex, 'accepts' | 'full'>
-
-const ALL: readonly Segment[] = [MANY]
-const TAKEN: Route = { accepts: () => true }
 
 /**
  * A `filter` for `bus.subscribe`. An event without a system, or a path, matches only where that is left out or `**`.
@@ -29,47 +23,42 @@ const TAKEN: Route = { accepts: () => true }
  * Throws `TypeError` naming the pattern, and the segment that is none.
  */
 export function matchEvents(patterns: EventPattern = {}): (event: BusEvent) => boolean {
-  return filterOf(patterns, TAKEN)
+  return filterOf(patterns, () => true)
 }
 
-/** A filter that passes what its patterns match and the route accepts. */
-export function filterOf(patterns: EventPattern, { accepts, full }: Route): Filter {
-  const levels = levelsOf(patterns)
-  const [system, type, path] = levels.map(({ match }) => match) as [Matcher, Matcher, Matcher]
-  return Object.assign(
-    (event: BusEvent) => system(event.system) && type(event.type) && path(event.path) && accepts(event),
-    { way: wayOf(patterns), busIndex: { create, accepts, ...(full && { full }) } },
-  )
-}
-
-interface Level {
-  readonly segments: readonly Segment[]
-  readonly match: Matcher
+/** A filter for what matches, whose subscriber may still refuse an event. */
+export function filterOf(
+  patterns: EventPattern,
+  onFound: (event: BusEvent) => boolean,
+  onFull?: (event: BusEvent) => void,
+): Filter {
+  const way = wayOf(patterns)
+  const filter = (event: BusEvent) => matches(way, partsOfEvent(event)) && onFound(event)
+  return Object.assign(filter, { way, busIndex, onFound, ...(onFull && { onFull }) })
 }
 
 /** Throws `TypeError` naming the pattern. */
-function levelsOf(patterns: EventPattern): Level[] {
-  check('patterns', patterns, 'object')
-  return (['system', 'type', 'path'] as const).map((name) => {
-    const source = patterns[name]
-    const segments = source === undefined ? ALL : parsed(name, source)
-    return { segments, match: matcherOf(segments, source) }
-  })
+export function wayOf(patterns: EventPattern): Segment[] {
+  const { system, type, path } = check('patterns', patterns, 'object')
+  return [
+    ...segmentsOf('system', system),
+    NEXT,
+    ...segmentsOf('type', type),
+    NEXT,
+    ...segmentsOf('path', path),
+  ]
 }
 
-/** The way of an event's patterns through a tree. Throws `TypeError` naming the pattern. */
-export function wayOf(patterns: EventPattern): Way {
-  return levelsOf(patterns).flatMap<Way[number]>(({ segments }, level) =>
-    level > 0 ? [NEXT, ...segments] : segments,
-  )
+export function partsOfEvent({ system, type, path }: BusEvent): string[] {
+  return [...partsOf(system), NEXT, ...partsOf(type), NEXT, ...partsOf(path)]
 }
 
 /** One for all buses, which tell by it what belongs together. */
-function create(): FilterIndex {
+function busIndex(): FilterIndex {
   const tree = new Tree<unknown>()
   return {
-    add: (filter, subscriber) => tree.add((filter as PatternFilter).way, subscriber),
-    delete: (filter, subscriber) => tree.delete((filter as PatternFilter).way, subscriber),
-    find: ({ system, type, path }) => tree.find([system, type, path]),
+    add: (subscriber, filter) => tree.add((filter as PatternFilter).way, subscriber),
+    delete: (subscriber, filter) => tree.delete((filter as PatternFilter).way, subscriber),
+    find: (event) => tree.find(partsOfEvent(event)),
   }
 }

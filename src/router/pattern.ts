@@ -5,11 +5,14 @@
 
 import { check } from '../internal/check.ts'
 
-export const ANY = Symbol()
-export const MANY = Symbol()
+// With a dot, which no segment of an input has.
+export const ANY = '.*'
+export const MANY = '.**'
+/** From the system to the type, and from the type to the path: what no wildcard crosses. */
+export const NEXT = '.'
 
-/** A literal, a set of them, or a wildcard. No input is mistaken for a wildcard: those are no strings. */
-export type Segment = string | ReadonlySet<string> | typeof ANY | typeof MANY
+/** `ANY`, `MANY`, `NEXT`, a literal, or the literals of a group. */
+export type Segment = string | readonly string[]
 
 export interface CompiledPattern {
   /** Whether the whole input matches, case and all. Linear in the input, whatever the pattern. */
@@ -17,16 +20,14 @@ export interface CompiledPattern {
   readonly source: string
 }
 
-/** Matches an input that may be missing: then only a pattern of nothing but `**` does. */
-export type Matcher = (input: unknown) => boolean
-
 /** Throws `TypeError` naming the segment that is none, and for the empty pattern. */
 export function compilePattern(pattern: string): CompiledPattern {
-  return { match: matcherOf(parsed('pattern', pattern), pattern), source: pattern }
+  const segments = segmentsOf('pattern', pattern)
+  return { match: (input) => matches(segments, partsOf(input)), source: pattern }
 }
 
-/** The segments of the option `name`; each run of `**` is one. */
-export function parsed(name: string, pattern: string): Segment[] {
+/** The segments of the pattern in the option `name`, each run of `**` as one; `**` where it is left out. */
+export function segmentsOf(name: string, pattern = '**'): Segment[] {
   if (check(name, pattern, 'string') === '') throw new TypeError(`${name} must not be empty`)
   const segments: Segment[] = []
   for (const text of pattern.split('.')) {
@@ -41,14 +42,8 @@ export function partsOf(input: unknown): string[] {
   return typeof input === 'string' ? input.split('.') : []
 }
 
-export function matcherOf(segments: readonly Segment[], source: string | undefined): Matcher {
-  if (segments.every((segment) => typeof segment === 'string')) return (input) => input === source
-  if (segments.length === 1 && segments[0] === MANY) return () => true
-  return (input) => matches(segments, partsOf(input))
-}
-
 /** To go back to the last `**` is enough: what an earlier one could take, that one can take too. */
-function matches(segments: readonly Segment[], parts: readonly string[]): boolean {
+export function matches(segments: readonly Segment[], parts: readonly string[]): boolean {
   let at = 0
   let behindMany = 0
   let resume = 0
@@ -60,7 +55,7 @@ function matches(segments: readonly Segment[], parts: readonly string[]): boolea
     } else if (accepts(segment, parts[i] as string)) {
       at++
       i++
-    } else if (behindMany > 0) {
+    } else if (behindMany > 0 && parts[resume] !== NEXT) {
       at = behindMany
       i = ++resume
     } else return false
@@ -70,17 +65,17 @@ function matches(segments: readonly Segment[], parts: readonly string[]): boolea
 }
 
 function accepts(segment: Segment | undefined, part: string): boolean {
-  if (segment === ANY) return part !== ''
-  return typeof segment === 'object' ? segment.has(part) : segment === part
+  if (segment === ANY) return part !== '' && part !== NEXT
+  return typeof segment === 'object' ? segment.includes(part) : segment === part
 }
 
 function segmentOf(name: string, text: string): Segment {
-  if (text === '*') return ANY
-  if (text === '**') return MANY
+  if (text === '*' || text === '**') return `.${text}`
   if (!/[*()|]/.test(text)) return text
   const literals = /^\(([^*()]+)\)$/.exec(text)?.[1]?.split('|') ?? ['']
-  if (literals.includes('')) {
-    throw new TypeError(`${name} has a segment that is no literal, *, ** or (a|b): ${JSON.stringify(text)}`)
-  }
-  return new Set(literals)
+  if (literals.includes(''))
+    throw new TypeError(`${name} has a segment that is none: ${JSON.stringify(text)}`)
+  const [first, ...others] = new Set(literals)
+  // A group of one is that literal.
+  return others.length > 0 ? [first as string, ...others] : (first as string)
 }

@@ -54,22 +54,15 @@ export class EventRouter<Bus extends BusLike = BusLike> {
    */
   add<const Pattern extends RoutePattern>(handler: HandlerFor<Bus, Pattern>): void {
     if (this.#stopped) throw stoppedError('the router')
-    const { pattern } = check('handler', handler, 'object')
-    if (typeof handler.handle !== 'function')
-      throw wrongType('handler.handle', 'of type function', handler.handle)
-    if (this.#subscribers.has(handler)) return
+    if (this.#subscribers.has(check('handler', handler, 'object'))) return
+    const { pattern, handle } = handler
+    const { onError } = this.#options
+    check('handle', handle, 'function')
     const subscriber = new Subscriber(
       this.#bus,
-      {
-        patterns: typeof pattern === 'string' ? { type: pattern } : pattern,
-        pattern,
-        lastEventId: undefined,
-        signal: undefined,
-        concurrency: 1,
-        onError: this.#options.onError,
-        onGap: undefined,
-        handler: (event, context) => handler.handle(event, context),
-      },
+      pattern,
+      { onError },
+      (event, context) => handler.handle(event, context),
       this.#runs,
     )
     this.#subscribers.set(handler, subscriber)

@@ -1,32 +1,16 @@
 /** A handler for the events that match. */
 
 import type { BusLike } from '../index.ts'
-import { check, checkBus, checkSignal, option } from '../internal/check.ts'
+import { check } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 import type { EventPattern } from './match-events.ts'
 import { type HandlerContext, Runs } from './runs.ts'
-import { type ErrorSource, type Gap, Subscriber } from './subscriber.ts'
+import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 import type { EventIn, Matched } from './types.ts'
 
-export interface SubscribeHandlerOptions<Type extends string = string> extends EventPattern<Type> {
-  /** Starts behind this id, out of what the bus retains. Without it, with what comes from now on. */
-  readonly lastEventId?: number | undefined
-  /** Closes the subscriber. */
-  readonly signal?: AbortSignal | undefined
-  /** Handlers that may run at the same time, default 1; `Infinity` = any number. They start in the order of the events. */
-  readonly concurrency?: number | undefined
-  /**
-   * Told what a handler threw or rejected with, and, without `onGap`, of a gap (`code: 'gap'`, `from`, `to`). Without it,
-   * the bus's `onDiagnostic` is, by a `callback_error`; that is also told of what this callback throws.
-   */
-  readonly onError?: ((error: unknown, source: ErrorSource) => unknown) | undefined
-  /**
-   * Events are gone that this subscriber did not get: of those `from` to `to`, both included, nobody knows whether they
-   * matched. After an epoch reset they are ids of the new epoch, none of which need be gone (`to` is below `from`): what
-   * the old one still had is lost in any case.
-   */
-  readonly onGap?: ((gap: Gap) => unknown) | undefined
-}
+export interface SubscribeHandlerOptions<Type extends string = string>
+  extends EventPattern<Type>,
+    SubscriberOptions {}
 
 /** A subscriber's handle. */
 export interface HandlerSubscription {
@@ -59,25 +43,8 @@ export function subscribe<Bus extends BusLike, const Type extends string = strin
   options: SubscribeHandlerOptions<Type>,
   handler: Handler<Matched<EventIn<Bus>, Type>>,
 ): HandlerSubscription {
-  checkBus(bus)
-  check('handler', handler, 'function')
-  const { system, type, path, signal } = check('options', options, 'object')
-  const pattern = { system, type, path }
-  checkSignal(signal)
-  const subscriber = new Subscriber(
-    bus,
-    {
-      patterns: pattern,
-      pattern,
-      lastEventId: options.lastEventId,
-      signal,
-      concurrency: option(options, 'concurrency', 'number', 1),
-      onError: option(options, 'onError', 'function', undefined),
-      onGap: option(options, 'onGap', 'function', undefined),
-      handler,
-    },
-    new Runs(),
-  )
+  const { system, type, path } = check('options', options, 'object')
+  const subscriber = new Subscriber(bus, { system, type, path }, options, handler, new Runs())
   const close = () => subscriber.close()
   return {
     close,

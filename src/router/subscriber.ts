@@ -4,12 +4,13 @@
  * works off its queue, and subscribes anew behind it.
  */
 
-import type { BusEvent, BusLike, Frame, StateResyncRequired, Subscription } from '../index.ts'
+import type { BusEvent, BusLike, Filter, Frame, StateResyncRequired, Subscription } from '../index.ts'
+import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { soon } from '../internal/soon.ts'
 import { type EventPattern, filterOf } from './match-events.ts'
 import { type HandlerContext, Run, type Runs } from './runs.ts'
 
-/** Events whose ids are not known to this subscriber any more: `from` to `to`, both included. */
+/** Events that a subscriber did not get and nobody can give it any more: the ids `from` to `to`, both included. */
 export interface Gap {
   readonly from: number
   readonly to: number
@@ -22,15 +23,22 @@ export interface ErrorSource {
 }
 
 export interface SubscriberOptions {
-  readonly patterns: EventPattern
-  /** The patterns as they were given. */
-  readonly pattern: string | EventPattern
-  readonly lastEventId: number | undefined
-  readonly signal: AbortSignal | undefined
-  readonly concurrency: number
-  readonly onError: ((error: unknown, source: ErrorSource) => unknown) | undefined
-  readonly onGap: ((gap: Gap) => unknown) | undefined
-  readonly handler: (event: never, context: HandlerContext) => unknown
+  /** Starts behind this id, out of what the bus retains. Without it, with what comes from now on. */
+  readonly lastEventId?: number | undefined
+  /** Closes the subscriber. */
+  readonly signal?: AbortSignal | undefined
+  /** Handlers that may run at the same time, default 1; `Infinity` = any number. They start in the order of the events. */
+  readonly concurrency?: number | undefined
+  /**
+   * Told what a handler threw or rejected with, and, without `onGap`, of a gap (`code: 'gap'`, `from`, `to`). Without it,
+   * the bus's `onDiagnostic` is, by a `callback_error`; that is also told of what this callback throws.
+   */
+  readonly onError?: ((error: unknown, source: ErrorSource) => unknown) | undefined
+  /**
+   * Events are gone before this subscriber got them; whether they matched, nobody knows. After an epoch reset these are
+   * ids of the new epoch, and `to` is below `from` where none of them is gone: what the old one still had is lost anyway.
+   */
+  readonly onGap?: ((gap: Gap) => unknown) | undefined
 }
 
 /** So many events whose handlers do not wait for anything are handled before others have their turn. */
@@ -38,9 +46,12 @@ const TURN = 64
 
 export class Subscriber {
   readonly #bus: BusLike
+  readonly #pattern: string | EventPattern
   readonly #options: SubscriberOptions
+  readonly #concurrency: number
+  readonly #handler: (event: never, context: HandlerContext) => unknown
   readonly #runs: Runs
-  readonly #filter: ReturnType<typeof filterOf>
+  readonly #filter: Filter
   #subscription: Subscription
   /** The first event that did not fit into the queue: from there on, the ring keeps them. */
   #behind = Infinity
@@ -53,19 +64,34 @@ export class Subscriber {
   #controller: AbortController | undefined
 
   /** Subscribes, and throws what that throws. Nothing is handled before the caller's code is over. */
-  constructor(bus: BusLike, options: SubscriberOptions, runs: Runs) {
-    this.#bus = bus
+  constructor(
+    bus: BusLike,
+    pattern: string | EventPattern,
+    options: SubscriberOptions,
+    handler: (event: never, context: HandlerContext) => unknown,
+    runs: Runs,
+  ) {
+    this.#bus = checkBus(bus)
+    this.#pattern = pattern
+    this.#handler = check('handler', handler, 'function')
     this.#options = options
+    this.#concurrency = option(options, 'concurrency', 'number', 1)
+    option(options, 'onError', 'function', undefined)
+    option(options, 'onGap', 'function', undefined)
+    const { lastEventId, signal } = options
+    checkSignal(signal)
     this.#runs = runs
-    this.#filter = filterOf(options.patterns, {
-      accepts: ({ id }) => id < this.#behind,
-      full: ({ id }) => {
+    this.#filter = filterOf(
+      typeof pattern === 'string' ? { type: pattern } : pattern,
+      ({ id }) => id < this.#behind,
+      ({ id }) => {
         this.#behind = id
       },
-    })
-    this.#subscription = this.#subscribe(options.lastEventId)
-    options.signal?.addEventListener('abort', this)
-    if (options.signal?.aborted) this.end()
+    )
+    // Given only where it is aborted, which takes no slot: as long as this lives, one listener at the signal is enough.
+    this.#subscription = this.#subscribe(lastEventId, undefined, signal?.aborted ? signal : undefined)
+    signal?.addEventListener('abort', this)
+    if (signal?.aborted) this.end()
     this.#wake()
   }
 
@@ -86,33 +112,37 @@ export class Subscriber {
     return this.#runs.idle(this, from)
   }
 
+  /** The one end: the slot is free, no handler starts any more, and nothing is left at the signal. */
+  end(): void {
+    if (this.#closed) return
+    this.#closed = true
+    // Handed out by the subscription, but to no handler.
+    this.#behind = Math.min(this.#behind, this.#received?.id ?? Infinity)
+    this.#received = undefined
+    void this.#subscription.return()
+    this.#options.signal?.removeEventListener('abort', this)
+    this.#controller?.abort()
+  }
+
   /** The signal's side: it is aborted. */
   handleEvent(): void {
     this.end()
   }
 
-  #subscribe(lastEventId: number | undefined, epoch?: string): Subscription {
-    const { signal } = this.#options
-    // Given only where it is aborted, which takes no slot: as long as this lives, one listener at the signal is enough.
-    const aborted = signal?.aborted ? signal : undefined
-    return this.#bus.subscribe({ lastEventId, epoch, filter: this.#filter, signal: aborted, warnings: false })
+  #subscribe(lastEventId: number | undefined, epoch?: string, signal?: AbortSignal): Subscription {
+    return this.#bus.subscribe({ lastEventId, epoch, signal, filter: this.#filter, warnings: false })
   }
 
   #wake(): void {
-    if (this.#due) return
+    if (!this.#due) soon(this.#run)
     this.#due = true
-    soon(this.#run)
   }
 
   readonly #run = () => {
     this.#due = false
-    for (let turn = 0; !this.#closed && this.#running < this.#options.concurrency; turn++) {
-      if (turn === TURN) {
-        this.#wake()
-        return
-      }
-      const frame = this.#next()
-      if (frame === undefined) return
+    for (let turn = 0; !this.#closed && this.#running < this.#concurrency; turn++) {
+      const frame = turn < TURN ? this.#next() : this.#wake()
+      if (!frame) return
       if (frame.id !== undefined) this.#handle(frame)
       else if (frame.type === 'state_resync_required') this.#tellGap((frame as StateResyncRequired).data)
     }
@@ -123,16 +153,26 @@ export class Subscriber {
     const received = this.#received
     this.#received = undefined
     if (received !== undefined || this.#asking) return received
+    const subscription = this.#subscription
     try {
-      const subscription = this.#subscription
       const frame = subscription.tryNext()
       if (frame !== undefined) return frame
-      if (this.#behind < Infinity) this.#goOn(this.#behind - 1)
-      else if (subscription.evicted) this.#goOn(subscription.position)
-      else if (subscription.closed) this.end()
+      const { evicted, closed, position, epoch } = subscription
+      if (this.#behind < Infinity || evicted) {
+        // In one step, so that nobody else takes the slot.
+        void subscription.return()
+        const lastEventId = Math.min(position, this.#behind - 1)
+        this.#behind = Infinity
+        this.#subscription = this.#subscribe(lastEventId, epoch)
+        this.#wake()
+      } else if (closed) this.end()
       else {
         this.#asking = true
-        subscription.receive(this.#receive, this.#fail)
+        subscription.receive(({ value }) => {
+          this.#asking = false
+          this.#received = value
+          this.#wake()
+        }, this.#fail)
       }
     } catch (error) {
       this.#fail(error)
@@ -140,23 +180,8 @@ export class Subscriber {
     return undefined
   }
 
-  /** In one step, so that nobody else takes the slot. */
-  #goOn(lastEventId: number): void {
-    const { epoch } = this.#subscription
-    void this.#subscription.return()
-    this.#behind = Infinity
-    this.#subscription = this.#subscribe(lastEventId, epoch)
-    this.#wake()
-  }
-
-  readonly #receive = ({ value }: IteratorResult<Frame, undefined>): void => {
-    this.#asking = false
-    this.#received = value
-    this.#wake()
-  }
-
   /** The bus's backend, or its limit. */
-  readonly #fail = (error: unknown): void => {
+  readonly #fail = (error: unknown) => {
     this.#tellError(error)
     this.end()
   }
@@ -165,20 +190,18 @@ export class Subscriber {
     const run = new Run(this, event)
     this.#runs.called = run
     try {
-      const result = this.#options.handler(event as never, run)
-      if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function') {
-        this.#running++
-        this.#runs.add(run)
+      const result = this.#handler(event as never, run)
+      if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function')
         void this.#finish(run, result)
-      }
     } catch (error) {
       this.#tellError(error, event)
-    } finally {
-      this.#runs.called = undefined
     }
+    this.#runs.called = undefined
   }
 
   async #finish(run: Run, result: unknown): Promise<void> {
+    this.#running++
+    this.#runs.add(run)
     try {
       await result
     } catch (error) {
@@ -190,40 +213,27 @@ export class Subscriber {
   }
 
   #tellGap({ reason, lastDeliveredId = 0, earliestAvailableId }: StateResyncRequired['data']): void {
+    const gap = { from: reason === 'epoch_reset' ? 1 : lastDeliveredId + 1, to: earliestAvailableId - 1 }
     const { onGap } = this.#options
-    const from = reason === 'epoch_reset' ? 1 : lastDeliveredId + 1
-    const gap = { from, to: earliestAvailableId - 1 }
     if (onGap) void this.#tell(() => onGap(gap))
-    else {
-      const error = new Error(`events ${gap.from} to ${gap.to} are gone`)
-      this.#tellError(Object.assign(error, { code: 'gap', ...gap }))
-    }
+    else this.#tellError(Object.assign(new Error('events are gone'), { code: 'gap', ...gap }))
   }
 
   #tellError(error: unknown, event?: BusEvent): void {
-    const { onError, pattern } = this.#options
-    if (onError) void this.#tell(() => onError(error, { ...(event && { event }), pattern }))
-    else this.#subscription.report({ type: 'callback_error', error })
+    const { onError } = this.#options
+    const source = { ...(event && { event }), pattern: this.#pattern }
+    void this.#tell(() => {
+      if (!onError) throw error
+      return onError(error, source)
+    })
   }
 
-  /** A callback that fails, at once or later, is the bus's owner's to know. */
+  /** What nobody else takes is the bus's owner's to know: also a callback's failure, at once or later. */
   async #tell(callback: () => unknown): Promise<void> {
     try {
       await callback()
     } catch (error) {
       this.#subscription.report({ type: 'callback_error', error })
     }
-  }
-
-  /** The one end: the slot is free, no handler starts any more, and nothing is left at the signal. */
-  end(): void {
-    if (this.#closed) return
-    this.#closed = true
-    // Handed out by the subscription, but to no handler.
-    this.#behind = Math.min(this.#behind, this.#received?.id ?? Infinity)
-    this.#received = undefined
-    void this.#subscription.return()
-    this.#options.signal?.removeEventListener('abort', this)
-    this.#controller?.abort()
   }
 }

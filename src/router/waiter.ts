@@ -30,9 +30,6 @@ export class Waiter {
   readonly #reply: Promise<Reply>
   #resolve!: (reply: Reply) => void
   #reject!: (error: unknown) => void
-  #searching = false
-  /** The outcome that came while it was searching. */
-  #meanwhile: (() => void) | undefined
   /** What it holds on to, as long as it waits. */
   #release: (() => void)[] | undefined = []
 
@@ -49,14 +46,11 @@ export class Waiter {
     })
     // Nobody need be there when it fails: whoever calls `wait()` is told then.
     this.#reply.catch(() => {})
-    if (signal?.aborted) {
-      this.handleEvent()
-      return
-    }
     signal?.addEventListener('abort', this)
     this.holds(() => signal?.removeEventListener('abort', this))
     // 0 is off, as everywhere.
     this.holds(after(timeoutMs || Infinity, () => this.fail(new AwaitTimeoutError(timeoutMs)), 'awaited'))
+    if (signal?.aborted) this.handleEvent()
   }
 
   get path(): string | undefined {
@@ -95,53 +89,27 @@ export class Waiter {
     else release()
   }
 
-  /** What its bus retains is gone through first: what comes meanwhile has to wait. */
-  search(): void {
-    this.#searching = true
-  }
-
-  /** Nothing was found, or an outcome is there. */
-  searched(): void {
-    this.#searching = false
-    this.#meanwhile?.()
-  }
-
   /** A live event of its patterns: an older one, still on its way when it began to wait, is none of its own. */
   offer(event: BusEvent): void {
-    if (event.id > this.#head || this.#bus.epoch !== this.#epoch) this.#inTurn(this.#judge(event))
+    if (event.id > this.#head || this.#bus.epoch !== this.#epoch) this.take(event)
   }
 
-  /** No more live events come. */
-  over(error: unknown): void {
-    this.#inTurn(() => this.fail(error))
-  }
-
-  /** A retained event of its patterns. */
+  /** An event of its patterns. */
   take(event: BusEvent): void {
-    this.#judge(event)?.()
+    const { path, where } = this.#options
+    if (path !== undefined && event.path !== path) return
+    try {
+      if (where !== undefined && !where(event)) return
+      const accepted = ACCEPTED.test(event.type)
+      const reply = { event, accepted, error: accepted ? undefined : errorOf(event.data) }
+      this.#settle(() => this.#resolve(reply))
+    } catch (error) {
+      this.fail(error)
+    }
   }
 
   fail(error: unknown): void {
     this.#settle(() => this.#reject(error))
-  }
-
-  #inTurn(outcome: (() => void) | undefined): void {
-    if (this.#searching) this.#meanwhile ??= outcome
-    else outcome?.()
-  }
-
-  /** The outcome that an event brings, if it does. */
-  #judge(event: BusEvent): (() => void) | undefined {
-    const { path, where } = this.#options
-    if (path !== undefined && event.path !== path) return undefined
-    try {
-      if (where !== undefined && !where(event)) return undefined
-      const accepted = ACCEPTED.test(event.type)
-      const reply = { event, accepted, error: accepted ? undefined : errorOf(event.data) }
-      return () => this.#settle(() => this.#resolve(reply))
-    } catch (error) {
-      return () => this.fail(error)
-    }
   }
 
   /** The one end. */
