@@ -23,6 +23,6 @@ export interface Filter {
 export interface FilterIndex {
   add(subscriber: unknown, filter: Filter): void
   delete(subscriber: unknown, filter: Filter): void
-  /** Each subscriber that gets the event, once, in sets that may change while they are read. */
-  find(event: BusEvent): Iterable<Iterable<unknown>>
+  /** Each subscriber that gets the event, once. Does not change what it gave before. */
+  find(event: BusEvent): readonly unknown[]
 }

@@ -92,8 +92,9 @@ export class Hub {
 
   #offerFound(event: BusEvent, bytes: number): void {
     for (const index of this.#indexes.values()) {
-      for (const found of index.find(event) as Iterable<Iterable<BusSubscription>>) {
-        for (const subscriber of found) subscriber.offer(event, bytes)
+      for (const subscriber of index.find(event) as readonly BusSubscription[]) {
+        // It was there when the event was looked up.
+        if (!subscriber.closed) subscriber.offer(event, bytes)
       }
     }
   }

@@ -32,7 +32,8 @@ class Share {
   readonly #waiters = new Map<string | undefined, Set<Waiter>>()
   readonly #subscription: Subscription
   readonly #empty: () => void
-  #over: { readonly error: unknown } | undefined
+  /** Makes the error of whoever waits though it has ended. */
+  #over: (() => unknown) | undefined
 
   /** Routes inside the filter and takes nothing: it cannot fall behind. `empty` is called when its last waiter left. */
   constructor(bus: BusLike, patterns: EventPattern, empty: () => void) {
@@ -44,9 +45,9 @@ class Share {
         this.#each(event.path, (waiter) => waiter.offer(event))
         if (event.path !== undefined) this.#each(undefined, (waiter) => waiter.offer(event))
       },
-      (error = stoppedError('the bus')) => {
-        this.#over = { error }
-        for (const path of this.#waiters.keys()) this.#each(path, (waiter) => waiter.fail(error))
+      (error) => {
+        this.#over = () => error ?? stoppedError('the bus')
+        for (const path of this.#waiters.keys()) this.#each(path, (waiter) => this.#end(waiter))
       },
     )
   }
@@ -62,7 +63,11 @@ class Share {
       this.#empty()
       void this.#subscription.return()
     })
-    if (this.#over) waiter.fail(this.#over.error)
+    this.#end(waiter)
+  }
+
+  #end(waiter: Waiter): void {
+    if (this.#over) waiter.fail(this.#over())
   }
 
   #each(path: string | undefined, callback: (waiter: Waiter) => void): void {

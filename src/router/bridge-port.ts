@@ -89,10 +89,8 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
   }
   const post = (event: BusEvent) => {
     const { id, system, type, path, data } = event
-    for (const found of tree.find(partsOfEvent(event))) {
-      for (const subscription of found) {
-        port.postMessage({ subscription, id, system, type, path, ...(data !== undefined && { data }) })
-      }
+    for (const subscription of tree.find(partsOfEvent(event))) {
+      port.postMessage({ subscription, id, system, type, path, ...(data !== undefined && { data }) })
     }
   }
   const close = () => {

@@ -37,8 +37,8 @@ export class Tree<Value> {
     this.#go(way, -1).here.delete(value)
   }
 
-  /** What matches, each once, in the sets that it is kept in. */
-  find(parts: readonly string[]): Set<Value>[] {
+  /** What matches, each once. */
+  find(parts: readonly string[]): Value[] {
     let nodes: Node<Value>[] = []
     this.#round++
     this.#reach(this.#root, nodes)
@@ -54,7 +54,7 @@ export class Tree<Value> {
         this.#reach(node.get(part), nodes)
       }
     }
-    return nodes.map(({ here }) => here)
+    return nodes.flatMap(({ here }) => [...here])
   }
 
   /** A node, and what stands behind it for `**`, which may be no segment at all. */
