@@ -39,7 +39,7 @@ export function filterOf(
 
 /** Throws `TypeError` naming the pattern. */
 export function wayOf(patterns: EventPattern): Segment[] {
-  const { system, type, path } = check('patterns', patterns, 'object')
+  const { system = '**', type = '**', path = '**' } = check('patterns', patterns, 'object')
   return [
     ...segmentsOf('system', system),
     NEXT,

@@ -26,8 +26,8 @@ export function compilePattern(pattern: string): CompiledPattern {
   return { match: (input) => matches(segments, partsOf(input)), source: pattern }
 }
 
-/** The segments of the pattern in the option `name`, each run of `**` as one; `**` where it is left out. */
-export function segmentsOf(name: string, pattern = '**'): Segment[] {
+/** The segments of the pattern in the option `name`, each run of `**` as one. */
+export function segmentsOf(name: string, pattern: string): Segment[] {
   if (check(name, pattern, 'string') === '') throw new TypeError(`${name} must not be empty`)
   const segments: Segment[] = []
   for (const text of pattern.split('.')) {
