@@ -17,7 +17,10 @@ export interface AwaitOptions {
   readonly path?: string | undefined
   /** From `prepare` on, default 30,000; 0 or `Infinity` = no limit. */
   readonly timeoutMs?: number | undefined
-  /** Also what the bus retains behind this id. Without it, only what comes behind the bus's head of now. */
+  /**
+   * Also what the bus retains behind this id, or all of it where the id is above the bus's head, being of an earlier life.
+   * Without it, only what comes behind the head of now.
+   */
   readonly since?: number | undefined
   /** Asked of each event that matches; what it throws is the outcome of this wait alone. */
   readonly where?: ((event: BusEvent) => boolean) | undefined
