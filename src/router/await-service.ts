@@ -5,7 +5,7 @@ import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { stoppedError } from './errors.ts'
 import { type EventPattern, matchEvents } from './match-events.ts'
-import { routed } from './routed.ts'
+import { onEnd, routing } from './routed.ts'
 import { type Reply, Waiter } from './waiter.ts'
 
 export interface AwaitOptions {
@@ -41,18 +41,15 @@ class Share {
   /** Routes inside the filter and takes nothing: it cannot fall behind. `empty` is called when its last waiter left. */
   constructor(bus: BusLike, patterns: EventPattern, empty: () => void) {
     this.#empty = empty
-    this.#subscription = routed(
-      bus,
-      patterns,
-      (event) => {
-        this.#each(event.path, (waiter) => waiter.offer(event))
-        if (event.path !== undefined) this.#each(undefined, (waiter) => waiter.offer(event))
-      },
-      (error) => {
-        this.#over = () => error ?? stoppedError('the bus')
-        for (const path of this.#waiters.keys()) this.#each(path, (waiter) => this.#end(waiter))
-      },
-    )
+    const filter = routing(patterns, (event) => {
+      this.#each(event.path, (waiter) => waiter.offer(event))
+      if (event.path !== undefined) this.#each(undefined, (waiter) => waiter.offer(event))
+    })
+    this.#subscription = bus.subscribe({ filter, warnings: false })
+    onEnd(this.#subscription, (error) => {
+      this.#over = () => error ?? stoppedError('the bus')
+      for (const path of this.#waiters.keys()) this.#each(path, (waiter) => this.#end(waiter))
+    })
   }
 
   add(waiter: Waiter): void {
@@ -150,19 +147,24 @@ export class AwaitService {
       const subscription = this.#bus.subscribe(options)
       waiter.holds(() => void subscription.return())
       let searched = false
+      let joined = false
       const step = (frame: Frame | undefined) => {
         for (; frame !== undefined; frame = subscription.tryNext()) {
           if (frame.id !== undefined) waiter.take(frame)
           else searched ||= frame.type === 'replay_complete'
         }
+        if (joined) return
         if (searched || subscription.closed) {
+          // What is done here may bring the end, which leads here again.
+          joined = true
           void subscription.return()
           join()
         } else subscription.receive(({ value }) => step(value), fail)
       }
       const fail = (error: unknown) => {
+        searched = true
         waiter.fail(error)
-        join()
+        step(undefined)
       }
       step(subscription.tryNext())
     } catch (error) {

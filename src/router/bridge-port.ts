@@ -5,7 +5,7 @@ import { check, checkBus, wrongType } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { type EventPattern, partsOfEvent, wayOf } from './match-events.ts'
 import type { Segment } from './pattern.ts'
-import { routed } from './routed.ts'
+import { onEnd, routing } from './routed.ts'
 import { Tree } from './tree.ts'
 
 /** What the other side posts. */
@@ -25,15 +25,13 @@ export interface PortMessage {
   readonly data?: unknown
 }
 
-type Listener = (message: never) => void
-
 /** A `MessagePort` of a browser or of Node, or what has its shape. */
 export interface PortLike {
   postMessage(message: unknown): void
-  addEventListener?(type: string, listener: Listener): void
-  removeEventListener?(type: string, listener: Listener): void
-  on?(type: string, listener: Listener): unknown
-  off?(type: string, listener: Listener): unknown
+  addEventListener?(type: string, listener: never): void
+  removeEventListener?(type: string, listener: never): void
+  on?(type: string, listener: never): unknown
+  off?(type: string, listener: never): unknown
   start?(): void
 }
 
@@ -61,9 +59,9 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
   if ([postMessage, addEventListener ?? on].some((one) => typeof one !== 'function')) {
     throw wrongType('port', 'a MessagePort', port)
   }
-  const listen = (how: 'add' | 'remove', type: string, listener: Listener) => {
-    if (addEventListener) port[`${how}EventListener`]?.(type, listener)
-    else port[how === 'add' ? 'on' : 'off']?.(type, listener)
+  const listen = (how: 'add' | 'remove', type: string, listener: (message: unknown) => void) => {
+    if (addEventListener) port[`${how}EventListener`]?.(type, listener as never)
+    else port[how === 'add' ? 'on' : 'off']?.(type, listener as never)
   }
   const ways = new Map<unknown, readonly Segment[]>()
   const tree = new Tree<unknown>()
@@ -98,20 +96,17 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
     listen('remove', 'close', close)
     void subscription.return()
   }
-  const subscription = routed(
-    bus,
-    {},
-    (event) => {
-      try {
-        post(event)
-      } catch {
-        subscription.report({ type: 'event_not_serialisable', id: event.id, eventType: event.type })
-      }
-    },
-    () => close(),
-  )
+  const route = (event: BusEvent) => {
+    try {
+      post(event)
+    } catch {
+      subscription.report({ type: 'event_not_serialisable', id: event.id, eventType: event.type })
+    }
+  }
+  const subscription = bus.subscribe({ filter: routing({}, route), warnings: false })
   listen('add', 'message', hear)
   listen('add', 'close', close)
   port.start?.()
+  onEnd(subscription, close)
   return { close, [dispose]: close }
 }

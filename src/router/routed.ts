@@ -1,23 +1,26 @@
-import type { BusEvent, BusLike, Subscription } from '../index.ts'
+import type { BusEvent, Filter, Subscription } from '../index.ts'
 import { type EventPattern, filterOf } from './match-events.ts'
 
 /**
- * A subscription that hands events on inside its filter, and takes none: one slot for any number of receivers, which
- * cannot fall behind. `over` is called once when it has ended, with an error where it failed.
+ * A filter that hands on what matches, and takes nothing: one slot for any number of receivers, which cannot fall behind.
  */
-export function routed(
-  bus: BusLike,
-  patterns: EventPattern,
-  route: (event: BusEvent) => void,
-  over: (error?: unknown) => void,
-): Subscription {
-  const filter = filterOf(patterns, (event) => {
+export function routing(patterns: EventPattern, route: (event: BusEvent) => void): Filter {
+  return filterOf(patterns, (event) => {
     route(event)
     return false
   })
-  const subscription = bus.subscribe({ filter, warnings: false })
+}
+
+/** Calls back once when a subscription that takes no events is over, with an error where it failed. */
+export function onEnd(subscription: Subscription, over: (error?: unknown) => void): void {
+  let ended = false
+  const end = (error?: unknown) => {
+    // What is done on the end may bring it about again.
+    if (ended) return
+    ended = true
+    over(error)
+  }
   // Control frames may still come.
-  const watch = () => subscription.receive(({ done }) => (done ? over() : watch()), over)
+  const watch = () => subscription.receive(({ done }) => (done ? end() : watch()), end)
   watch()
-  return subscription
 }
