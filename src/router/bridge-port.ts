@@ -3,7 +3,7 @@
 import type { BusEvent, BusLike } from '../index.ts'
 import { check, checkBus, wrongType } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
-import { type EventPattern, partsOfEvent, wayOf } from './match-events.ts'
+import { type EventPattern, wayOf } from './match-events.ts'
 import type { Segment } from './pattern.ts'
 import { onEnd, routing } from './routed.ts'
 import { Tree } from './tree.ts'
@@ -87,7 +87,7 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
   }
   const post = (event: BusEvent) => {
     const { id, system, type, path, data } = event
-    for (const subscription of tree.find(partsOfEvent(event))) {
+    for (const subscription of tree.find(event)) {
       port.postMessage({ subscription, id, system, type, path, ...(data !== undefined && { data }) })
     }
   }

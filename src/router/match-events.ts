@@ -33,7 +33,12 @@ export function filterOf(
   onFull?: (event: BusEvent) => void,
 ): Filter {
   const way = wayOf(patterns)
-  const filter = (event: BusEvent) => matches(way, partsOfEvent(event)) && onFound(event)
+  const filter = (event: BusEvent) => {
+    const { system, type, path } = event
+    return (
+      matches(way, [...partsOf(system), NEXT, ...partsOf(type), NEXT, ...partsOf(path)]) && onFound(event)
+    )
+  }
   return Object.assign(filter, { way, busIndex, onFound, ...(onFull && { onFull }) })
 }
 
@@ -49,32 +54,12 @@ export function wayOf(patterns: EventPattern): Segment[] {
   ]
 }
 
-export function partsOfEvent({ system, type, path }: BusEvent): string[] {
-  return [...partsOf(system), NEXT, ...partsOf(type), NEXT, ...partsOf(path)]
-}
-
 /** One for all buses, which tell by it what belongs together. */
 function busIndex(): FilterIndex {
   const tree = new Tree<unknown>()
-  // Events of one stream follow each other: what was found for the last one is good for the next.
-  let last: Partial<BusEvent> = {}
-  let found: readonly unknown[] | undefined
   return {
-    add(subscriber, filter) {
-      found = undefined
-      tree.add((filter as PatternFilter).way, subscriber)
-    },
-    delete(subscriber, filter) {
-      found = undefined
-      tree.delete((filter as PatternFilter).way, subscriber)
-    },
-    find(event) {
-      const { system, type, path } = event
-      if (found === undefined || type !== last.type || path !== last.path || system !== last.system) {
-        found = tree.find(partsOfEvent(event))
-        last = { system, type, path } as never
-      }
-      return found
-    },
+    add: (subscriber, filter) => tree.add((filter as PatternFilter).way, subscriber),
+    delete: (subscriber, filter) => tree.delete((filter as PatternFilter).way, subscriber),
+    find: (event) => tree.find(event),
   }
 }
