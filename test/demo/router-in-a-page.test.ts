@@ -53,6 +53,8 @@ describeInBrowser('a bus in a page', () => {
           }
 
           const bus = new EventBus()
+          // Before the others: it is to hear of a request first.
+          const bridge = bridgePort(bus, port1)
           const got: unknown[] = []
           const subscribed = new Promise<void>((resolve) => {
             port1.addEventListener('message', ({ data }) => {
@@ -64,7 +66,6 @@ describeInBrowser('a bus in a page', () => {
               if (data.got && got.push(data.got) === 2) resolve()
             })
           })
-          const bridge = bridgePort(bus, port1)
           await subscribed
           for (const type of ['tick.a', 'other', 'tick.b']) bus.publish({ type, data: { of: type } })
           await all
