@@ -22,7 +22,7 @@ export class Hub {
   /** Those of the subscribers that are offered every event. */
   readonly #unindexed = new Set<BusSubscription>()
   /** What finds the others, by what made it. */
-  readonly #indexes = new Map<unknown, FilterIndex>()
+  #indexes: Map<unknown, FilterIndex> | undefined
   readonly #onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined
   /** What waits for its turn while something has it. */
   #waiting: (() => void)[] = []
@@ -38,6 +38,7 @@ export class Hub {
     const create = filter?.busIndex
     if (create === undefined) this.#unindexed[how](subscriber)
     else {
+      this.#indexes ??= new Map()
       const index = this.#indexes.get(create) ?? create()
       this.#indexes.set(create, index)
       index[how](subscriber, filter as Filter)
@@ -86,17 +87,15 @@ export class Hub {
 
   #fanOut(event: BusEvent, bytes: number): void {
     for (const subscriber of this.#unindexed) subscriber.offer(event, bytes)
-    if (this.#indexes.size > 0) this.#offerFound(event, bytes)
-    this.fannedOut = event.id
-  }
-
-  #offerFound(event: BusEvent, bytes: number): void {
-    for (const index of this.#indexes.values()) {
-      for (const subscriber of index.find(event) as readonly BusSubscription[]) {
-        // It was there when the event was looked up.
-        if (!subscriber.closed) subscriber.offer(event, bytes)
+    if (this.#indexes !== undefined) {
+      for (const index of this.#indexes.values()) {
+        for (const subscriber of index.find(event) as readonly BusSubscription[]) {
+          // It was there when the event was looked up.
+          if (!subscriber.closed) subscriber.offer(event, bytes)
+        }
       }
     }
+    this.fannedOut = event.id
   }
 
   /** Runs a task now, or behind what is going on. */
