@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type BusLike, EventBus, type Subscription } from '../../src/index.ts'
+import {
+  BoundedAsyncQueue,
+  type BusEvent,
+  type BusLike,
+  EventBus,
+  type Frame,
+  type StateResyncRequired,
+  type Subscription,
+} from '../../src/index.ts'
 import { type Gap, subscribe } from '../../src/router/index.ts'
 import { eventOfSize, observedBus, publish } from '../support/bus.ts'
 import { EPOCH, range } from '../support/frames.ts'
@@ -236,5 +244,54 @@ describe('on a bus whose backend begins anew', () => {
       ['new', 3],
     ])
     expect(gaps).toEqual([{ from: 1, to: 0 }])
+  })
+
+  it('it goes on in the new epoch where that is told in the middle of its stream', async () => {
+    /** A subscription whose frames the test gives. */
+    class Given extends BoundedAsyncQueue<Frame> {
+      epoch = EPOCH
+      position = 0
+      evicted = false
+      override handedOut(frame: Frame): void {
+        if (frame.type === 'state_resync_required') this.epoch = (frame as StateResyncRequired).data.epoch
+      }
+    }
+    const given: Given[] = []
+    const asked: unknown[] = []
+    const bus = {
+      epoch: EPOCH,
+      lastEventId: 0,
+      subscribe({ lastEventId, epoch }: Parameters<BusLike['subscribe']>[0] = {}) {
+        asked.push({ lastEventId, epoch })
+        const subscription = new Given({ maxSize: 10 })
+        given.push(subscription)
+        return subscription
+      },
+    } as unknown as BusLike
+    const event = (id: number): BusEvent => ({ id, v: 1, type: 'tick', data: undefined })
+    const seen: number[] = []
+    const gaps: Gap[] = []
+    subscribe(bus, { onGap: (gap) => gaps.push(gap) }, ({ id }) => seen.push(id))
+    await flush()
+    const [first] = given as [Given]
+    for (const id of [7, 8]) first.push(event(id))
+    first.forcePush({
+      v: 1,
+      type: 'state_resync_required',
+      data: { reason: 'epoch_reset', lastDeliveredId: 8, earliestAvailableId: 3, epoch: 'renewed' },
+    })
+    for (const id of [3, 4]) first.push(event(id))
+    await flush()
+    expect(seen).toEqual([7, 8, 3, 4])
+    expect(gaps).toEqual([{ from: 1, to: 2 }])
+
+    first.evicted = true
+    first.position = 4
+    first.close()
+    await flush()
+    expect(asked).toEqual([
+      { lastEventId: undefined, epoch: undefined },
+      { lastEventId: 4, epoch: 'renewed' },
+    ])
   })
 })
