@@ -12,6 +12,7 @@ export default defineConfig({
     acp: 'src/acp/index.ts',
     redis: 'src/redis/index.ts',
     mcp: 'src/mcp/index.ts',
+    router: 'src/router/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

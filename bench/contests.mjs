@@ -7,6 +7,7 @@ const library = {
   replay: '../library/replay.mjs',
   serve: '../library/serve.mjs',
   redis: '../library/redis.mjs',
+  routing: '../library/routing.mjs',
 }
 
 const fanOut = { fixture: 'fan-out', samples: 10, processes: 3, warm: 8 }
@@ -15,6 +16,7 @@ const subscribers = { fixture: 'subscribers', samples: 5, processes: 2, warm: 3,
 const http = { fixture: 'http', samples: 8, processes: 2, warm: 3 }
 const redis = { fixture: 'redis', samples: 8, processes: 2, warm: 3 }
 const commands = { module: '../limits/redis-commands.mjs' }
+const routing = { samples: 10, processes: 3, warm: 8, options: { module: library.routing } }
 const servers = {
   ours: { module: library.serve },
   'raw res.write': { module: '../limits/raw-write.mjs' },
@@ -118,13 +120,42 @@ export const contests = {
       limit: { module: '../limits/parser.mjs' },
     },
   },
+  matching: {
+    ...routing,
+    fixture: 'matching',
+    contenders: { '4 of 4,096': { patterns: true }, '4 plain': { patterns: false } },
+  },
+  routing: {
+    ...routing,
+    fixture: 'routing',
+    contenders: {
+      ours: {},
+      eventemitter2: { module: '../peers/eventemitter2.mjs' },
+      emittery: { module: '../peers/emittery-any.mjs', bursts: 5 },
+      mitt: { module: '../peers/mitt.mjs' },
+    },
+  },
+  requests: {
+    ...routing,
+    fixture: 'requests',
+    contenders: {
+      ours: {},
+      'events.once': { module: '../peers/events-once.mjs' },
+      'events.once, 30 s': { module: '../peers/events-once.mjs', timeoutMs: 30_000 },
+    },
+  },
+  matcher: {
+    ...routing,
+    fixture: 'matcher',
+    contenders: { '2,000 segments': { segments: 2000 }, '200 segments': { segments: 200, matches: 2000 } },
+  },
   sizes: {
     fixture: 'sizes',
     samples: 1,
     processes: 1,
     warm: 0,
     contenders: Object.fromEntries(
-      ['index', 'sse', 'last-event-id', 'web', 'node', 'client'].map((entry) => [entry, { entry }]),
+      ['index', 'sse', 'last-event-id', 'web', 'node', 'client', 'router'].map((entry) => [entry, { entry }]),
     ),
   },
   'redis publish': {

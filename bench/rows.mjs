@@ -92,6 +92,29 @@ const format = (against, ours, other, atMost) => ({
   atMost,
 })
 
+const routing = (against, other) => ({
+  what: 'subscribe of ./router, 64 patterns of 64 match, bursts of 64',
+  unit: 'ns/delivery',
+  metric: 'ns',
+  contest: 'routing',
+  ours: 'ours',
+  against,
+  other,
+  atMost: 1,
+})
+
+const requests = (against, other) => ({
+  what: 'request and reply, 30 s to answer',
+  unit: 'ns/round trip',
+  metric: 'ns',
+  contest: 'requests',
+  ours: 'ours',
+  against,
+  other,
+  // Half of its round trips per second.
+  atMost: 2,
+})
+
 const size = (entry, name, atMost) => ({
   what: 'min + gzip, bundled alone',
   unit: 'B',
@@ -180,10 +203,38 @@ export const rows = [
   format('limit: template literal + JSON.stringify', 'ours', 'limit', 1.2),
   format('both made into bytes', 'ours, as bytes', 'limit, as bytes'),
 
+  {
+    what: 'publish to 4,096 subscribers by pattern, of which 4 match',
+    unit: 'ns/event',
+    metric: 'ns',
+    contest: 'matching',
+    against: '4 plain subscribers',
+    ours: '4 of 4,096',
+    other: '4 plain',
+    atMost: 3,
+  },
+  routing('EventEmitter2 with wildcards', 'eventemitter2'),
+  routing('emittery, a filter in each listener', 'emittery'),
+  routing('mitt, a filter in each listener of *', 'mitt'),
+  requests('events.once with a timeout', 'events.once, 30 s'),
+  requests('events.once, which waits for ever', 'events.once'),
+  {
+    what: 'compilePattern with 20 **, against 2,000 segments',
+    unit: 'ns/segment',
+    metric: 'ns',
+    contest: 'matcher',
+    against: 'itself against 200 segments',
+    ours: '2,000 segments',
+    other: '200 segments',
+    // Linear: the same per segment, ten times as many of them.
+    atMost: 1.5,
+  },
+
   size('.', 'index', 4096),
   size('./sse', 'sse', 1024),
   size('./last-event-id', 'last-event-id', 512),
   size('./web', 'web', 4096),
   size('./node', 'node', undefined),
   size('./client', 'client', 4096),
+  size('./router', 'router', 3072),
 ]

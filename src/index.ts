@@ -21,6 +21,7 @@ export {
   type StateResyncRequired,
   type StreamError,
 } from './core/event.ts'
+export type { Filter, FilterIndex } from './core/filter-index.ts'
 export type { EventBusOptions } from './core/options.ts'
 export { BoundedAsyncQueue } from './core/queue.ts'
 export type { BoundedAsyncQueueOptions } from './core/queue-parts.ts'

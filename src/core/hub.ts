@@ -9,14 +9,21 @@
 import type { Diagnostic } from './diagnostics.ts'
 import { SubscriberLimitExceededError } from './errors.ts'
 import type { BusEvent, ControlFrame } from './event.ts'
+import type { Filter, FilterIndex } from './filter-index.ts'
 import type { BusSubscription } from './subscription.ts'
 
 export class Hub {
   readonly subscribers = new Set<BusSubscription>()
+  /** The last event that was offered to everybody whom it concerns. */
+  fannedOut = 0
   readonly closeListeners = new Set<() => void>()
   readonly counts = { rejected: 0, evicted: 0, warned: 0, resyncs: 0 }
   /** Buffered frames of every stream, also of those that left, are no longer to be read. */
   discarded = false
+  /** Those of the subscribers that are offered every event. */
+  readonly #unindexed = new Set<BusSubscription>()
+  /** What finds the others, by what made it. */
+  #indexes: Map<unknown, FilterIndex> | undefined
   readonly #onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined
   /** What waits for its turn while something has it. */
   #waiting: (() => void)[] = []
@@ -39,7 +46,20 @@ export class Hub {
     this.report(rejection)
   }
 
-  /** Gives an event to every subscriber, behind what is being given already. */
+  /** Lets a subscriber join or leave; what has left already stays away. */
+  place(how: 'add' | 'delete', subscriber: BusSubscription, filter: Filter | undefined): void {
+    if (!this.subscribers[how](subscriber)) return
+    const create = filter?.busIndex
+    if (create === undefined) this.#unindexed[how](subscriber)
+    else {
+      this.#indexes ??= new Map()
+      const index = this.#indexes.get(create) ?? create()
+      this.#indexes.set(create, index)
+      index[how](subscriber, filter as Filter)
+    }
+  }
+
+  /** Gives an event to every subscriber that it concerns, behind what is being given already. */
   deliver(event: BusEvent, bytes: number): void {
     if (this.#busy) {
       this.#waiting.push(() => this.#fanOut(event, bytes))
@@ -80,7 +100,16 @@ export class Hub {
   }
 
   #fanOut(event: BusEvent, bytes: number): void {
-    for (const subscriber of this.subscribers) subscriber.offer(event, bytes)
+    for (const subscriber of this.#unindexed) subscriber.offer(event, bytes)
+    if (this.#indexes !== undefined) {
+      for (const index of this.#indexes.values()) {
+        for (const subscriber of index.find(event) as readonly BusSubscription[]) {
+          // It was there when the event was looked up.
+          if (!subscriber.closed) subscriber.offer(event, bytes)
+        }
+      }
+    }
+    this.fannedOut = event.id
   }
 
   /** Runs a task now, or behind what is going on. */

@@ -3,6 +3,7 @@
 import { check, checkSignal, option, wrongType } from '../internal/check.ts'
 import type { SubscribeOptions } from './bus-like.ts'
 import type { Diagnostic } from './diagnostics.ts'
+import type { Filter } from './filter-index.ts'
 
 export interface EventBusOptions {
   /** Events retained for replay, default 8000; more than 1,000,000 is lowered to that; 0 keeps none. */
@@ -75,7 +76,7 @@ export function checkSubscribeOptions(options: SubscribeOptions, bus: Subscriber
     signal,
     maxSize: option(options, 'maxQueued', 'number', bus.maxQueued),
     maxBytes,
-    filter: option(options, 'filter', 'function', undefined),
+    filter: option(options, 'filter', 'function', undefined) as Filter | undefined,
     warnings: option(options, 'warnings', 'boolean', true),
   }
 }

@@ -54,7 +54,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     this.#judged = this.lastDeliveredId = head
     this.epoch = options.epoch
     options.signal?.addEventListener('abort', this)
-    hub.subscribers.add(this)
+    hub.place('add', this, options.filter)
   }
 
   /** Puts what is behind `cursor` before the live events. */
@@ -80,7 +80,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
 
   get position(): number {
     if (this.#replay?.done === false) return this.#replay.position
-    return (this.firstLive()?.id ?? this.#judged + 1) - 1
+    return (this.firstLive()?.id ?? this.#reached + 1) - 1
   }
 
   get stats(): SubscriberStats {
@@ -130,7 +130,8 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   /** The bus's side: judges one live event for this subscriber. */
   offer(event: BusEvent, bytes: number): void {
     if (event.id <= this.#judged) return
-    const passed = this.#options.filter === undefined || this.passes(event)
+    const { filter } = this.#options
+    const passed = filter === undefined || this.passes(event, filter.onFound)
     // The filter is user code and may have ended the subscription.
     if (this.closed || (passed && !this.#give(event, bytes))) return
     this.#judged = event.id
@@ -138,19 +139,18 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
 
   /** The one end of every stream, whoever ends it: what is queued may still be read, or is dropped. */
   override close(options: CloseOptions): void {
+    this.#judged = options.drain === false ? this.position : this.#reached
     if (options.drain === false) {
-      this.#judged = this.position
       if (this.#replay !== undefined) this.#replay.done = true
       this.#replay = undefined
     }
-    this.#hub.subscribers.delete(this)
+    this.#hub.place('delete', this, this.#options.filter)
     this.#options.signal?.removeEventListener('abort', this)
     super.close(options)
   }
 
   /** A user's filter: one that throws is reported and counts as false. */
-  passes(event: BusEvent): boolean {
-    const { filter } = this.#options
+  passes(event: BusEvent, filter = this.#options.filter): boolean {
     try {
       // Nobody asks where there is none: that look is cheaper than this call.
       return (filter as NonNullable<typeof filter>)(event)
@@ -166,7 +166,10 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     // Far from every line: the usual case, worth a sixth of a delivery.
     if (this.#armed && bytes === 0 && this.size < this.#calm) this.append(event, 0)
     else if (this.push(event, bytes)) this.#warn(event.id)
-    else {
+    else if (this.#options.filter?.onFull) {
+      this.#options.filter.onFull(event)
+      return true
+    } else {
       const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
       this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
       this.evicted = true
@@ -192,6 +195,11 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   /** A stream that has left hears no abort and no `close({ drain: false })`, so it looks before it gives more. */
   protected override abandoned(): boolean {
     return this.#options.signal?.aborted || this.#hub.discarded
+  }
+
+  /** The last event that was judged, or that an index kept away, as good as filtered. */
+  get #reached(): number {
+    return this.closed ? this.#judged : Math.max(this.#judged, this.#hub.fannedOut)
   }
 
   /** A warning is due from 75 % of a cap on. */

@@ -23,6 +23,12 @@ export function wrongType(name: string, expected: string, value: unknown): TypeE
   return new TypeError(`${name} must be ${expected}, got ${value === null ? value : typeof value}`)
 }
 
+/** By its shape: it may be of another bundle, or on another backend. */
+export function checkBus<Bus extends { subscribe: unknown }>(bus: Bus): Bus {
+  if (typeof check('bus', bus, 'object').subscribe !== 'function') throw wrongType('bus', 'a bus', bus)
+  return bus
+}
+
 /** By its shape: a runtime may have more than one class of them. */
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal !== undefined && typeof signal?.aborted !== 'boolean') {

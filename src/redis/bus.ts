@@ -49,6 +49,7 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
         outbox.landed(event, mark)
       },
       onRestart: (restart) => {
+        hub.fannedOut = restart.earliestAvailableId - 1
         for (const subscription of hub.subscribers) (subscription as RedisSubscription).restart(restart)
         outbox.passed()
       },

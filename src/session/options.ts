@@ -1,7 +1,7 @@
 /** The options of a session: checked at the door, every default filled in. */
 
 import type { BusLike, Frame } from '../index.ts'
-import { check, option, wrongType } from '../internal/check.ts'
+import { check, checkBus, option, wrongType } from '../internal/check.ts'
 import type { TransportStream } from '../internal/transport.ts'
 
 export interface SessionOptions {
@@ -52,8 +52,7 @@ export interface AttachOptions {
 export function checkSessionOptions(options: SessionOptions) {
   const id = check('id', check('options', options, 'object').id, 'string')
   if (id === '') throw new RangeError('id must not be empty')
-  const bus = check('bus', options.bus, 'object')
-  if (typeof bus.subscribe !== 'function') throw wrongType('bus', 'a bus', bus)
+  const bus = checkBus(options.bus)
   const limits: SessionLimits = option(options, 'limits', 'object', undefined) ?? {}
   const hook = <Name extends keyof SessionOptions>(name: Name) => option(options, name, 'function', undefined)
   return {

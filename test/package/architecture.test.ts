@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, Allowance> = {
   mcp: { values: ['core'], types: [] },
   acp: { values: ['core', 'last-event-id', 'session', 'web', 'client'], types: [] },
   redis: { values: ['core'], types: [] },
+  router: { values: ['core'], types: [] },
 }
 
 /** Packages that the build puts into the package itself, with their notice. */

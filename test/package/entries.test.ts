@@ -32,6 +32,16 @@ const SURFACE: Record<string, string[]> = {
   '/acp': ['createAcpBridge', 'createAcpHttpStream'],
   '/redis': ['BackendUnavailableError', 'createRedisBus'],
   '/mcp': ['EventRejectedError', 'createEventStore'],
+  '/router': [
+    'AwaitService',
+    'AwaitTimeoutError',
+    'EventRouter',
+    'bridgePort',
+    'compilePattern',
+    'matchEvents',
+    'startRouter',
+    'subscribe',
+  ],
 }
 
 describe('every entry', () => {

@@ -46,3 +46,9 @@ describe.each<[string, Direction]>([
     expect(results[direction].serialisedWithByteCap).toEqual({ count: 1, asPublished: true })
   })
 })
+
+test('both formats of the router, each with an index of its own, route on a bus of either', async () => {
+  const routed = { got: ['0:1', '0:3', '1:1', '1:3'], accepted: true, timeout: 'await_timeout', left: 0 }
+  const result = await runJson(project(), 'mixed-router.mjs')
+  expect(result).toEqual({ esmBus: routed, cjsBus: routed })
+})

@@ -28,13 +28,14 @@ async function bundledSize(entry: string): Promise<number> {
  * `npm run bench` prints the first one as missed until it is reached.
  */
 const LIMITS = [
-  { entry: '', limit: 4096, today: 5365 },
+  { entry: '', limit: 4096, today: 5560 },
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
   { entry: '/web', limit: 4096, today: 5300 },
   { entry: '/session', limit: 4096, today: 4460 },
   // 1812 bytes of it are the parser's, about 1200 the gate's.
   { entry: '/client', limit: 4096, today: 7020 },
+  { entry: '/router', limit: 3072, today: 4940 },
   // Both ends of the wire, and what they stand on: bus, sessions, streams, client.
   { entry: '/acp', limit: 22_528 },
   // The bus, and 1600 bytes on top of it.

@@ -1,0 +1,176 @@
+/** Request and reply: waits that begin before the request is published. */
+
+import type { BusEvent, BusLike, Frame, SubscribeOptions, Subscription } from '../index.ts'
+import { check, checkBus, checkSignal, option } from '../internal/check.ts'
+import { dispose } from '../internal/dispose.ts'
+import { stoppedError } from './errors.ts'
+import { type EventPattern, matchEvents } from './match-events.ts'
+import { onEnd, routing } from './routed.ts'
+import { type Reply, Waiter } from './waiter.ts'
+
+export interface AwaitOptions {
+  /** A pattern; left out, any system or none. */
+  readonly system?: string | undefined
+  /** A pattern. */
+  readonly type: string
+  /** The reply's path, exactly; left out, any path or none. */
+  readonly path?: string | undefined
+  /** From `prepare` on, default 30,000; 0 or `Infinity` = no limit. */
+  readonly timeoutMs?: number | undefined
+  /**
+   * Also what the bus retains behind this id, or all of it where the id is above the bus's head, being of an earlier life.
+   * Without it, only what comes behind the head of now.
+   */
+  readonly since?: number | undefined
+  /** Asked of each event that matches; what it throws is the outcome of this wait alone. */
+  readonly where?: ((event: BusEvent) => boolean) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A wait under way. */
+export type ReplyWaiter = Pick<Waiter, 'wait' | 'close' | typeof Symbol.dispose>
+
+/** The waiters of one pair of patterns, which share a subscription, by their paths. */
+class Share {
+  readonly #waiters = new Map<string | undefined, Set<Waiter>>()
+  readonly #subscription: Subscription
+  readonly #empty: () => void
+  /** Makes the error of whoever waits though it has ended. */
+  #over: (() => unknown) | undefined
+
+  /** Routes inside the filter and takes nothing: it cannot fall behind. `empty` is called when its last waiter left. */
+  constructor(bus: BusLike, patterns: EventPattern, empty: () => void) {
+    this.#empty = empty
+    const filter = routing(patterns, (event) => {
+      this.#each(event.path, (waiter) => waiter.offer(event))
+      if (event.path !== undefined) this.#each(undefined, (waiter) => waiter.offer(event))
+    })
+    this.#subscription = bus.subscribe({ filter, warnings: false })
+    onEnd(this.#subscription, (error) => {
+      this.#over = () => error ?? stoppedError('the bus')
+      for (const path of this.#waiters.keys()) this.#each(path, (waiter) => this.#end(waiter))
+    })
+  }
+
+  add(waiter: Waiter): void {
+    const { path } = waiter
+    const waiters = this.#waiters.get(path) ?? new Set()
+    this.#waiters.set(path, waiters.add(waiter))
+    waiter.holds(() => {
+      waiters.delete(waiter)
+      if (waiters.size === 0) this.#waiters.delete(path)
+      if (this.#waiters.size > 0) return
+      this.#empty()
+      void this.#subscription.return()
+    })
+    this.#end(waiter)
+  }
+
+  #end(waiter: Waiter): void {
+    if (this.#over) waiter.fail(this.#over())
+  }
+
+  #each(path: string | undefined, callback: (waiter: Waiter) => void): void {
+    this.#waiters.get(path)?.forEach(callback)
+  }
+}
+
+export class AwaitService {
+  readonly #bus: BusLike
+  readonly #shares = new Map<string, Share>()
+  readonly #waiters = new Set<Waiter>()
+  #stopped = false
+
+  /** Subscribes to nothing until somebody waits. */
+  constructor(bus: BusLike) {
+    this.#bus = checkBus(bus)
+  }
+
+  /**
+   * Waits from now on, so that what is published behind this call cannot be missed: publish the request, then `wait()`.
+   *
+   * All waiters of the same `system` and `type` share one subscription, which is gone with the last of them; several on one
+   * path all get the event. The first event that matches is the reply, later ones are nobody's. Throws `TypeError` or
+   * `RangeError` naming the option, what the bus throws at `maxSubscribers`, and `code: 'stopped'` after `stop()`.
+   */
+  prepare(options: AwaitOptions): ReplyWaiter {
+    const { system, type, signal } = check('options', options, 'object')
+    const patterns = { system, type }
+    const path = option(options, 'path', 'string', undefined)
+    const since = option(options, 'since', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
+    const where = option(options, 'where', 'function', undefined)
+    const timeoutMs = option(options, 'timeoutMs', 'number', 30_000, 0)
+    check('type', type, 'string')
+    checkSignal(signal)
+    if (this.#stopped) throw stoppedError('the service')
+
+    const share = this.#shareOf(patterns)
+    const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
+    this.#waiters.add(waiter)
+    waiter.holds(() => this.#waiters.delete(waiter))
+    const join = () => share.add(waiter)
+    if (since === undefined) join()
+    else this.#search(waiter, { lastEventId: since, filter: matchEvents(patterns), warnings: false }, join)
+    return waiter
+  }
+
+  /** `prepare` and `wait()` in one, for replies that nobody needs to be asked for; rejects where they throw. */
+  await(options: AwaitOptions): Promise<Reply> {
+    try {
+      return this.prepare(options).wait()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** Terminal: every wait rejects with `code: 'stopped'`. */
+  stop(): void {
+    this.#stopped = true
+    for (const waiter of this.#waiters) waiter.fail(stoppedError('the service'))
+  }
+
+  [dispose](): void {
+    this.stop()
+  }
+
+  /** Throws `TypeError` naming the pattern, and what the bus throws. */
+  #shareOf(patterns: EventPattern): Share {
+    const key = JSON.stringify([patterns.system, patterns.type])
+    const share = this.#shares.get(key) ?? new Share(this.#bus, patterns, () => this.#shares.delete(key))
+    this.#shares.set(key, share)
+    return share
+  }
+
+  /** Goes through what is retained, with a subscription of its own, which is live until the waiter has joined the others. */
+  #search(waiter: Waiter, options: SubscribeOptions, join: () => void): void {
+    try {
+      const subscription = this.#bus.subscribe(options)
+      waiter.holds(() => void subscription.return())
+      let searched = false
+      let joined = false
+      const step = (frame: Frame | undefined) => {
+        for (; frame !== undefined; frame = subscription.tryNext()) {
+          if (frame.id !== undefined) waiter.take(frame)
+          else searched ||= frame.type === 'replay_complete'
+        }
+        if (joined) return
+        if (searched || subscription.closed) {
+          // What is done here may bring the end, which leads here again.
+          joined = true
+          void subscription.return()
+          join()
+        } else subscription.receive(({ value }) => step(value), fail)
+      }
+      const fail = (error: unknown) => {
+        searched = true
+        waiter.fail(error)
+        step(undefined)
+      }
+      step(subscription.tryNext())
+    } catch (error) {
+      waiter.close()
+      join()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { BusEvent, Filter, Subscription } from '../index.ts'
+import { type EventPattern, filterOf } from './match-events.ts'
+
+/**
+ * A filter that hands on what matches, and takes nothing: one slot for any number of receivers, which cannot fall behind.
+ */
+export function routing(patterns: EventPattern, route: (event: BusEvent) => void): Filter {
+  return filterOf(patterns, (event) => {
+    route(event)
+    return false
+  })
+}
+
+/** Calls back once when a subscription that takes no events is over, with an error where it failed. */
+export function onEnd(subscription: Subscription, over: (error?: unknown) => void): void {
+  let ended = false
+  const end = (error?: unknown) => {
+    // What is done on the end may bring it about again.
+    if (ended) return
+    ended = true
+    over(error)
+  }
+  // Control frames may still come.
+  const watch = () => subscription.receive(({ done }) => (done ? end() : watch()), end)
+  watch()
+}

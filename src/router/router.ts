@@ -1,0 +1,125 @@
+/** Several handlers with one life. */
+
+import type { BusLike } from '../index.ts'
+import { check, checkBus, checkSignal, option, wrongType } from '../internal/check.ts'
+import { asyncDispose } from '../internal/dispose.ts'
+import { stoppedError } from './errors.ts'
+import type { EventPattern } from './match-events.ts'
+import { type HandlerContext, Runs } from './runs.ts'
+import { type ErrorSource, Subscriber } from './subscriber.ts'
+import type { EventIn, Matched } from './types.ts'
+
+/** The type's pattern, or one for each of system, type and path. */
+export type RoutePattern = string | EventPattern
+
+/** The type that a pattern asks for. */
+type TypeOf<Pattern> = Pattern extends { readonly type?: infer Type } ? Type : Pattern
+
+export interface RouteHandler<Event = never, Pattern extends RoutePattern = RoutePattern> {
+  readonly pattern: Pattern
+  handle(event: Event, context: HandlerContext): unknown
+}
+
+type HandlerFor<Bus extends BusLike, Pattern extends RoutePattern> = RouteHandler<
+  Matched<EventIn<Bus>, TypeOf<Pattern>>,
+  Pattern
+>
+
+export interface RouterOptions<Bus extends BusLike, Patterns extends readonly RoutePattern[]> {
+  readonly handlers: { readonly [Index in keyof Patterns]: HandlerFor<Bus, Patterns[Index]> }
+  /** Stops the router. */
+  readonly signal?: AbortSignal | undefined
+  /** Told what a handler threw or rejected with, and of gaps; default: the bus's `onDiagnostic`, by a `callback_error`. */
+  readonly onError?: ((error: unknown, source: ErrorSource) => unknown) | undefined
+}
+
+/** Made by `startRouter`. */
+export class EventRouter<Bus extends BusLike = BusLike> {
+  readonly #bus: Bus
+  readonly #options: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>
+  readonly #subscribers = new Map<object, Subscriber>()
+  readonly #runs = new Runs()
+  #stopped = false
+
+  constructor(bus: Bus, options: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>) {
+    this.#bus = bus
+    this.#options = options
+    options.signal?.addEventListener('abort', this)
+    if (options.signal?.aborted) this.#end()
+  }
+
+  /**
+   * Subscribes a handler to what comes from now on; one that is there already stays as it is. Throws `TypeError` for a bad
+   * pattern, what the bus throws at `maxSubscribers`, and an error with `code: 'stopped'` after `stop()`.
+   */
+  add<const Pattern extends RoutePattern>(handler: HandlerFor<Bus, Pattern>): void {
+    if (this.#stopped) throw stoppedError('the router')
+    if (this.#subscribers.has(check('handler', handler, 'object'))) return
+    const { pattern, handle } = handler
+    const { onError } = this.#options
+    check('handle', handle, 'function')
+    const subscriber = new Subscriber(
+      this.#bus,
+      pattern,
+      { onError },
+      (event, context) => handler.handle(event, context),
+      this.#runs,
+    )
+    this.#subscribers.set(handler, subscriber)
+  }
+
+  /** Its handler is not called any more; resolves when its running call has finished, if that is not the one that asks. */
+  remove(handler: object): Promise<void> {
+    const subscriber = this.#subscribers.get(handler)
+    this.#subscribers.delete(handler)
+    return subscriber?.close() ?? Promise.resolve()
+  }
+
+  /**
+   * Terminal: no handler starts any more, and what is queued is dropped. Resolves when those that run have finished;
+   * called by a handler before its first `await`, it does not wait for that one. A second call waits for the same end.
+   */
+  stop(): Promise<void> {
+    this.#end()
+    return this.#runs.idle()
+  }
+
+  /** `stop()`. */
+  [asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** The signal's side: it is aborted. */
+  handleEvent(): void {
+    this.#end()
+  }
+
+  #end(): void {
+    this.#stopped = true
+    this.#options.signal?.removeEventListener('abort', this)
+    for (const subscriber of this.#subscribers.values()) subscriber.end()
+    this.#subscribers.clear()
+  }
+}
+
+/**
+ * Starts a subscriber for each handler, on what comes from now on: each in order, none waiting for another. With an aborted
+ * signal the router is stopped. Throws what `add` throws, and then no handler is subscribed.
+ */
+export function startRouter<Bus extends BusLike, const Patterns extends readonly RoutePattern[]>(
+  bus: Bus,
+  options: RouterOptions<Bus, Patterns>,
+): EventRouter<Bus> {
+  checkBus(bus)
+  checkSignal(check('options', options, 'object').signal)
+  if (!Array.isArray(options.handlers)) throw wrongType('handlers', 'an array', options.handlers)
+  option(options, 'onError', 'function', undefined)
+  const router = new EventRouter(bus, options)
+  try {
+    if (!options.signal?.aborted) for (const handler of options.handlers) router.add(handler)
+  } catch (error) {
+    void router.stop()
+    throw error
+  }
+  return router
+}

@@ -1,0 +1,239 @@
+/**
+ * One subscriber: a subscription whose events a handler gets, in order. What the handler has not come to waits in the
+ * subscription's bounded queue; when that is full, the ring is what it overflows into: the subscriber takes no more,
+ * works off its queue, and subscribes anew behind it.
+ */
+
+import type { BusEvent, BusLike, Filter, Frame, StateResyncRequired, Subscription } from '../index.ts'
+import { check, checkBus, checkSignal, option } from '../internal/check.ts'
+import { soon } from '../internal/soon.ts'
+import { type EventPattern, filterOf } from './match-events.ts'
+import { type HandlerContext, Run, type Runs } from './runs.ts'
+
+/** Events that a subscriber did not get and nobody can give it any more: the ids `from` to `to`, both included. */
+export interface Gap {
+  readonly from: number
+  readonly to: number
+}
+
+/** Where an error comes from: the handler's event where there is one, and the pattern as it was given. */
+export interface ErrorSource {
+  readonly event?: BusEvent
+  readonly pattern: string | EventPattern
+}
+
+export interface SubscriberOptions {
+  /** Starts behind this id, out of what the bus retains. Without it, with what comes from now on. */
+  readonly lastEventId?: number | undefined
+  /** Closes the subscriber. */
+  readonly signal?: AbortSignal | undefined
+  /** Handlers that may run at the same time, default 1; `Infinity` = any number. They start in the order of the events. */
+  readonly concurrency?: number | undefined
+  /**
+   * Told what a handler threw or rejected with, and, without `onGap`, of a gap (`code: 'gap'`, `from`, `to`). Without it,
+   * the bus's `onDiagnostic` is, by a `callback_error`; that is also told of what this callback throws.
+   */
+  readonly onError?: ((error: unknown, source: ErrorSource) => unknown) | undefined
+  /**
+   * Events are gone before this subscriber got them; whether they matched, nobody knows. After an epoch reset these are
+   * ids of the new epoch, and `to` is below `from` where none of them is gone: what the old one still had is lost anyway.
+   */
+  readonly onGap?: ((gap: Gap) => unknown) | undefined
+}
+
+/** So many events whose handlers do not wait for anything are handled before others have their turn. */
+const TURN = 64
+
+export class Subscriber {
+  readonly #bus: BusLike
+  readonly #pattern: string | EventPattern
+  readonly #options: SubscriberOptions
+  readonly #concurrency: number
+  readonly #handler: (event: never, context: HandlerContext) => unknown
+  readonly #runs: Runs
+  readonly #filter: Filter
+  #subscription: Subscription
+  /** The first event that did not fit into the queue: from there on, the ring keeps them. */
+  #behind = Infinity
+  /** A frame that came while nothing was queued. */
+  #received: Frame | undefined
+  #asking = false
+  #due = false
+  #running = 0
+  #closed = false
+  #controller: AbortController | undefined
+
+  /** Subscribes, and throws what that throws. Nothing is handled before the caller's code is over. */
+  constructor(
+    bus: BusLike,
+    pattern: string | EventPattern,
+    options: SubscriberOptions,
+    handler: (event: never, context: HandlerContext) => unknown,
+    runs: Runs,
+  ) {
+    this.#bus = checkBus(bus)
+    this.#pattern = pattern
+    this.#handler = check('handler', handler, 'function')
+    this.#options = options
+    this.#concurrency = option(options, 'concurrency', 'number', 1)
+    option(options, 'onError', 'function', undefined)
+    option(options, 'onGap', 'function', undefined)
+    const { lastEventId, signal } = options
+    checkSignal(signal)
+    this.#runs = runs
+    this.#filter = filterOf(
+      typeof pattern === 'string' ? { type: pattern } : pattern,
+      ({ id }) => id < this.#behind,
+      ({ id }) => {
+        this.#behind = id
+      },
+    )
+    // Given only where it is aborted, which takes no slot: as long as this lives, one listener at the signal is enough.
+    this.#subscription = this.#subscribe(lastEventId, undefined, signal?.aborted ? signal : undefined)
+    signal?.addEventListener('abort', this)
+    if (signal?.aborted) this.end()
+    this.#wake()
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#closed) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  /** Every event up to here was handled, or is none for this subscriber. */
+  get position(): number {
+    const next = this.#runs.oldest(this)?.event.id ?? this.#received?.id ?? Infinity
+    return Math.min(this.#subscription.position, Math.min(next, this.#behind) - 1)
+  }
+
+  close(from?: Run): Promise<void> {
+    this.end()
+    return this.#runs.idle(this, from)
+  }
+
+  /** The one end: the slot is free, no handler starts any more, and nothing is left at the signal. */
+  end(): void {
+    if (this.#closed) return
+    this.#closed = true
+    // Handed out by the subscription, but to no handler.
+    this.#behind = Math.min(this.#behind, this.#received?.id ?? Infinity)
+    this.#received = undefined
+    void this.#subscription.return()
+    this.#options.signal?.removeEventListener('abort', this)
+    this.#controller?.abort()
+  }
+
+  /** The signal's side: it is aborted. */
+  handleEvent(): void {
+    this.end()
+  }
+
+  #subscribe(lastEventId: number | undefined, epoch?: string, signal?: AbortSignal): Subscription {
+    return this.#bus.subscribe({ lastEventId, epoch, signal, filter: this.#filter, warnings: false })
+  }
+
+  #wake(): void {
+    if (!this.#due) soon(this.#run)
+    this.#due = true
+  }
+
+  readonly #run = () => {
+    this.#due = false
+    for (let turn = 0; !this.#closed && this.#running < this.#concurrency; turn++) {
+      const frame = turn < TURN ? this.#next() : this.#wake()
+      if (!frame) return
+      if (frame.id !== undefined) this.#handle(frame)
+      else if (frame.type === 'state_resync_required') this.#tellGap((frame as StateResyncRequired).data)
+    }
+  }
+
+  /** The next frame if it is there; else sees to it that there will be one, or that this is the end. */
+  #next(): Frame | undefined {
+    const received = this.#received
+    this.#received = undefined
+    if (received !== undefined || this.#asking) return received
+    const subscription = this.#subscription
+    try {
+      const frame = subscription.tryNext()
+      if (frame !== undefined) return frame
+      const { evicted, closed, position, epoch } = subscription
+      if (this.#behind < Infinity || evicted) {
+        // In one step, so that nobody else takes the slot.
+        void subscription.return()
+        const lastEventId = Math.min(position, this.#behind - 1)
+        this.#behind = Infinity
+        this.#subscription = this.#subscribe(lastEventId, epoch)
+        this.#wake()
+      } else if (closed) this.end()
+      else {
+        this.#asking = true
+        subscription.receive(({ value }) => {
+          this.#asking = false
+          this.#received = value
+          this.#wake()
+        }, this.#fail)
+      }
+    } catch (error) {
+      this.#fail(error)
+    }
+    return undefined
+  }
+
+  /** The bus's backend, or its limit. */
+  readonly #fail = (error: unknown) => {
+    this.#tellError(error)
+    this.end()
+  }
+
+  #handle(event: BusEvent): void {
+    const run = new Run(this, event)
+    this.#runs.called = run
+    try {
+      const result = this.#handler(event as never, run)
+      if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function')
+        void this.#finish(run, result)
+    } catch (error) {
+      this.#tellError(error, event)
+    }
+    this.#runs.called = undefined
+  }
+
+  async #finish(run: Run, result: unknown): Promise<void> {
+    this.#running++
+    this.#runs.add(run)
+    try {
+      await result
+    } catch (error) {
+      this.#tellError(error, run.event)
+    }
+    this.#running--
+    this.#runs.delete(run)
+    this.#run()
+  }
+
+  #tellGap({ reason, lastDeliveredId = 0, earliestAvailableId }: StateResyncRequired['data']): void {
+    const gap = { from: reason === 'epoch_reset' ? 1 : lastDeliveredId + 1, to: earliestAvailableId - 1 }
+    const { onGap } = this.#options
+    if (onGap) void this.#tell(() => onGap(gap))
+    else this.#tellError(Object.assign(new Error('events are gone'), { code: 'gap', ...gap }))
+  }
+
+  #tellError(error: unknown, event?: BusEvent): void {
+    const { onError } = this.#options
+    const source = { ...(event && { event }), pattern: this.#pattern }
+    void this.#tell(() => {
+      if (!onError) throw error
+      return onError(error, source)
+    })
+  }
+
+  /** What nobody else takes is the bus's owner's to know: also a callback's failure, at once or later. */
+  async #tell(callback: () => unknown): Promise<void> {
+    try {
+      await callback()
+    } catch (error) {
+      this.#subscription.report({ type: 'callback_error', error })
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Finds those of many patterns that an event matches, at the cost of what matches it. One tree over system, type and path,
+ * walked with the set of nodes that the input so far leads to.
+ */
+
+import { ANY, MANY, NEXT, partsOf, type Segment } from './pattern.ts'
+
+/** Its children, by their steps; that of a group has a dot in it, and so is no input's. */
+class Node<Value> extends Map<string, Node<Value>> {
+  /** How many ways go through it. */
+  uses = 0
+  /** The round in which it was reached last. */
+  round = 0
+  /** The children for `*` and for `**`, which are asked for at every step. */
+  any: Node<Value> | undefined = undefined
+  many: Node<Value> | undefined = undefined
+  /** It is behind `**`: any segment leads back to it. */
+  readonly loops: boolean
+  /** What ends here. */
+  readonly here = new Set<Value>()
+  /** What a literal leads to beside its own node, being one of a group: that is one node, however large the group. */
+  groups: Set<Node<Value>> | undefined = undefined
+
+  constructor(loops: boolean) {
+    super()
+    this.loops = loops
+  }
+}
+
+/** Where the paths of a type's events begin, and what was found for the last of them. */
+interface Start<Value> {
+  readonly system: unknown
+  readonly nodes: readonly Node<Value>[]
+  path: unknown
+  found: readonly Value[] | undefined
+}
+
+/** Types that are remembered, at the most. */
+const STARTS = 64
+
+export class Tree<Value> {
+  readonly #root = new Node<Value>(false)
+  /** By type; right until the tree is changed. */
+  readonly #starts = new Map<unknown, Start<Value>>()
+  #round = 0
+
+  add(way: readonly Segment[], value: Value): void {
+    this.#go(way, 1).here.add(value)
+  }
+
+  /** What is on no other way goes with it. */
+  delete(way: readonly Segment[], value: Value): void {
+    this.#go(way, -1).here.delete(value)
+  }
+
+  /** What matches, each once. */
+  find(event: {
+    readonly system?: unknown
+    readonly type: unknown
+    readonly path?: unknown
+  }): readonly Value[] {
+    const { system, type, path } = event
+    let start = this.#starts.get(type)
+    if (start?.system !== system || start === undefined) {
+      const types = this.#next(this.#walk(this.#reached([this.#root]), system))
+      start = { system, nodes: this.#next(this.#walk(types, type)), path: undefined, found: undefined }
+      if (this.#starts.size >= STARTS) this.#starts.clear()
+      this.#starts.set(type, start)
+    }
+    if (start.found === undefined || start.path !== path) {
+      const found: Value[] = []
+      for (const { here } of this.#walk(start.nodes, path)) for (const value of here) found.push(value)
+      start.path = path
+      start.found = found
+    }
+    return start.found
+  }
+
+  #walk(nodes: readonly Node<Value>[], input: unknown): readonly Node<Value>[] {
+    let from = nodes
+    for (const part of partsOf(input)) {
+      const reached: Node<Value>[] = []
+      this.#round++
+      for (const node of from) {
+        if (node.loops) this.#reach(node, reached)
+        if (part !== '') this.#reach(node.any, reached)
+        this.#reach(node.get(part), reached)
+      }
+      from = reached
+    }
+    return from
+  }
+
+  #next(nodes: readonly Node<Value>[]): Node<Value>[] {
+    return this.#reached(nodes.map((node) => node.get(NEXT)))
+  }
+
+  #reached(nodes: readonly (Node<Value> | undefined)[]): Node<Value>[] {
+    const reached: Node<Value>[] = []
+    this.#round++
+    for (const node of nodes) this.#reach(node, reached)
+    return reached
+  }
+
+  /** A node, and what stands behind it for `**`, which may be no segment at all. */
+  #reach(node: Node<Value> | undefined, reached: Node<Value>[]): void {
+    if (node === undefined || node.round === this.#round) return
+    node.round = this.#round
+    reached.push(node)
+    if (node.many !== undefined) this.#reach(node.many, reached)
+    if (node.groups !== undefined) for (const group of node.groups) this.#reach(group, reached)
+  }
+
+  /** To the end of a way, on which there is one more of, or one less. */
+  #go(way: readonly Segment[], more: 1 | -1): Node<Value> {
+    this.#starts.clear()
+    let node = this.#root
+    for (const segment of way) {
+      const parent = node
+      if (typeof segment === 'string') node = child(parent, segment, more)
+      else {
+        node = child(parent, segment.join('.'), more)
+        for (const literal of segment) {
+          const member = child(parent, literal, more)
+          member.groups ??= new Set()
+          if (node.uses > 0) member.groups.add(node)
+          else member.groups.delete(node)
+        }
+      }
+    }
+    return node
+  }
+}
+
+function child<Value>(parent: Node<Value>, step: string, more: 1 | -1): Node<Value> {
+  const node = parent.get(step) ?? new Node<Value>(step === MANY)
+  node.uses += more
+  if (node.uses > 0) parent.set(step, node)
+  else parent.delete(step)
+  if (step === ANY) parent.any = parent.get(step)
+  if (step === MANY) parent.many = parent.get(step)
+  return node
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest'
+import { EventBus } from '../../src/index.ts'
+import { type HandlerSubscription, subscribe } from '../../src/router/index.ts'
+import { publish } from '../support/bus.ts'
+import { flush } from '../support/reading.ts'
+import { isSettled, SlowHandler } from '../support/router.ts'
+
+describe('close() is a barrier', () => {
+  it('resolves when the running handler has finished, and no other starts', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handle = subscribe(bus, {}, slow.handle)
+    publish(bus, 3)
+    await flush()
+    const closed = handle.close()
+    expect(bus.subscriberCount).toBe(0)
+    expect(await isSettled(closed)).toBe(false)
+    await slow.finish(1)
+    await closed
+    publish(bus, 1)
+    await flush()
+    expect(slow.started).toEqual([1])
+  })
+
+  it('resolves also when the running handler fails', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handle = subscribe(bus, { onError: () => {} }, slow.handle)
+    publish(bus, 1)
+    await flush()
+    const closed = handle.close()
+    slow.call(1).fail(new Error('no'))
+    await closed
+  })
+
+  it('waits for all handlers that run at the same time', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handle = subscribe(bus, { concurrency: 3 }, slow.handle)
+    publish(bus, 3)
+    await flush()
+    const closed = handle.close()
+    await slow.finish(2)
+    await slow.finish(1)
+    expect(await isSettled(closed)).toBe(false)
+    await slow.finish(3)
+    await closed
+  })
+
+  it('does not wait for handlers of other subscribers', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    subscribe(bus, {}, slow.handle)
+    const handle = subscribe(bus, {}, () => {})
+    publish(bus, 1)
+    await flush()
+    await handle.close()
+  })
+})
+
+describe('close() from inside a handler', () => {
+  it("by the handle, before the handler's first await, does not wait for that handler", async () => {
+    const bus = new EventBus()
+    const seen: number[] = []
+    let done = false
+    const handle: HandlerSubscription = subscribe(bus, {}, async ({ id }) => {
+      seen.push(id)
+      await handle.close()
+      done = true
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done).toBe(true)
+    expect(seen).toEqual([1])
+  })
+
+  it('by what the handler was given does not wait for it at any time', async () => {
+    const bus = new EventBus()
+    let done = false
+    subscribe(bus, {}, async (_, { close, signal }) => {
+      await undefined
+      await close()
+      done = signal.aborted
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done).toBe(true)
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('works for a handler that is synchronous', async () => {
+    const bus = new EventBus()
+    const seen: number[] = []
+    subscribe(bus, {}, ({ id }, { close }) => {
+      seen.push(id)
+      void close()
+    })
+    publish(bus, 2)
+    await flush()
+    expect(seen).toEqual([1])
+  })
+
+  it('waits for the others, and anybody outside waits for it as well', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handle = subscribe(bus, { concurrency: 2 }, slow.handle)
+    publish(bus, 2)
+    await flush()
+    const inside = slow.call(1).context.close()
+    const outside = handle.close()
+    expect(await isSettled(inside)).toBe(false)
+    await slow.finish(2)
+    await inside
+    expect(await isSettled(outside)).toBe(false)
+    await slow.finish(1)
+    await outside
+  })
+
+  it('by two handlers has neither wait for the other', async () => {
+    const bus = new EventBus()
+    const done: number[] = []
+    subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
+      await undefined
+      await close()
+      done.push(id)
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done.sort()).toEqual([1, 2])
+  })
+})

@@ -1,0 +1,290 @@
+import { describe, expect, it } from 'vitest'
+import { type BusEvent, EventBus } from '../../src/index.ts'
+import { type EventRouter, type HandlerContext, startRouter } from '../../src/router/index.ts'
+import { abortListeners, observedBus, publish } from '../support/bus.ts'
+import { flush } from '../support/reading.ts'
+import { isSettled, SlowHandler } from '../support/router.ts'
+
+/** A handler that notes what it gets as `name:id`. */
+const noting = (notes: string[], name: string, pattern: string | object = name) => ({
+  pattern,
+  handle: ({ id }: BusEvent) => void notes.push(`${name}:${id}`),
+})
+
+describe('a router', () => {
+  it('gives each handler what its pattern matches: a type, or system, type and path', async () => {
+    const bus = new EventBus()
+    const notes: string[] = []
+    startRouter(bus, {
+      handlers: [
+        noting(notes, 'type', 'job.*'),
+        noting(notes, 'path', { path: 'a.**' }),
+        noting(notes, 'all', {}),
+      ],
+    })
+    bus.publish({ type: 'job.done', path: 'a.b' })
+    bus.publish({ type: 'job' })
+    await flush()
+    expect(notes.sort()).toEqual(['all:1', 'all:2', 'path:1', 'type:1'])
+  })
+
+  it('reports a failing handler with its event and its pattern as it was given', async () => {
+    const bus = new EventBus()
+    const told: unknown[] = []
+    const error = new Error('no')
+    const handle = () => Promise.reject(error)
+    startRouter(bus, {
+      handlers: [
+        { pattern: 'tick', handle },
+        { pattern: { type: '*' }, handle },
+      ],
+      onError: (...all) => told.push(all),
+    })
+    publish(bus, 1)
+    await flush()
+    const event = expect.objectContaining({ id: 1 })
+    expect(told).toEqual([
+      [error, { event, pattern: 'tick' }],
+      [error, { event, pattern: { type: '*' } }],
+    ])
+  })
+
+  it('calls a handler as a method', async () => {
+    const bus = new EventBus()
+    class Counter {
+      readonly pattern = '**'
+      count = 0
+      handle(): void {
+        this.count++
+      }
+    }
+    const counter = new Counter()
+    startRouter(bus, { handlers: [counter] })
+    publish(bus, 2)
+    await flush()
+    expect(counter.count).toBe(2)
+  })
+
+  it('adds and removes handlers while it runs, a handler that is there once only', async () => {
+    const bus = new EventBus()
+    const notes: string[] = []
+    const [a, b] = [noting(notes, 'a', '*'), noting(notes, 'b', '*')]
+    const router = startRouter(bus, { handlers: [a] })
+    publish(bus, 1)
+    await flush()
+    router.add(b)
+    router.add(b)
+    publish(bus, 1)
+    await flush()
+    await router.remove(a)
+    publish(bus, 1)
+    await flush()
+    expect(notes.sort()).toEqual(['a:1', 'a:2', 'b:2', 'b:3'])
+    expect(bus.subscriberCount).toBe(1)
+    await router.remove(a)
+  })
+
+  it('lets a handler add and remove others, and itself', async () => {
+    const bus = new EventBus()
+    const notes: string[] = []
+    const other = noting(notes, 'other', '*')
+    const first = {
+      pattern: '*',
+      async handle({ id }: BusEvent): Promise<void> {
+        router.add(other)
+        await router.remove(first)
+        notes.push(`removed:${id}`)
+      },
+    }
+    const router: EventRouter = startRouter(bus, { handlers: [first] })
+    publish(bus, 2)
+    await flush()
+    publish(bus, 1)
+    await flush()
+    expect(notes).toEqual(['removed:1', 'other:3'])
+  })
+
+  it('removes a handler behind its running call, which the one that asks by itself does not wait for', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handler = { pattern: '*', handle: slow.handle }
+    const router = startRouter(bus, { handlers: [handler] })
+    publish(bus, 2)
+    await flush()
+    const removed = router.remove(handler)
+    expect(await isSettled(removed)).toBe(false)
+    await slow.call(1).context.close()
+    await slow.finish(1)
+    await removed
+    expect(slow.started).toEqual([1])
+  })
+})
+
+describe('stop()', () => {
+  const running = async () => {
+    const bus = new EventBus()
+    const [one, two] = [new SlowHandler(), new SlowHandler()]
+    const router = startRouter(bus, {
+      handlers: [one, two].map(({ handle }) => ({ pattern: '*', handle })),
+    })
+    publish(bus, 3)
+    await flush()
+    return { bus, router, one, two }
+  }
+
+  it('drops what is queued, frees every slot and resolves behind the running handlers', async () => {
+    const { bus, router, one, two } = await running()
+    const stopped = router.stop()
+    expect(bus.subscriberCount).toBe(0)
+    await one.finish(1)
+    expect(await isSettled(stopped)).toBe(false)
+    await two.finish(1)
+    await stopped
+    expect([...one.started, ...two.started]).toEqual([1, 1])
+  })
+
+  it('called again waits for the same end', async () => {
+    const { router, one, two } = await running()
+    const stopped = [router.stop(), router.stop()]
+    await one.finish(1)
+    stopped.push(router.stop())
+    for (const each of stopped) expect(await isSettled(each)).toBe(false)
+    await two.finish(1)
+    await Promise.all(stopped)
+    await router.stop()
+  })
+
+  it('waits also for the running handler of one that was removed', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handler = { pattern: '*', handle: slow.handle }
+    const router = startRouter(bus, { handlers: [handler] })
+    publish(bus, 1)
+    await flush()
+    void router.remove(handler)
+    const stopped = router.stop()
+    expect(await isSettled(stopped)).toBe(false)
+    await slow.finish(1)
+    await stopped
+  })
+
+  it('from inside a handler does not wait for that one, but for the others', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    let stopped = false
+    const router = startRouter(bus, {
+      handlers: [
+        { pattern: '*', handle: slow.handle },
+        {
+          pattern: '*',
+          async handle() {
+            await router.stop()
+            stopped = true
+          },
+        },
+      ],
+    }) as EventRouter
+    publish(bus, 2)
+    await flush()
+    expect(stopped).toBe(false)
+    const outside = router.stop()
+    await slow.finish(1)
+    expect(stopped).toBe(true)
+    await outside
+  })
+
+  it('from inside two handlers has neither wait for the other', async () => {
+    const bus = new EventBus()
+    let stopped = 0
+    const stopping = {
+      pattern: '*',
+      async handle() {
+        await router.stop()
+        stopped++
+      },
+    }
+    const router = startRouter(bus, { handlers: [stopping, { ...stopping }] }) as EventRouter
+    publish(bus, 1)
+    await flush()
+    // The second of them did not come to its event any more.
+    expect(stopped).toBe(1)
+    await router.stop()
+  })
+
+  it('makes `add` throw by code, and has nothing to remove', async () => {
+    const bus = new EventBus()
+    const handler = { pattern: '*', handle: () => {} }
+    const router = startRouter(bus, { handlers: [] })
+    await router.stop()
+    expect(() => router.add(handler)).toThrow(expect.objectContaining({ code: 'stopped' }))
+    await router.remove(handler)
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('is what its signal does, and `await using`', async () => {
+    const bus = new EventBus()
+    const controller = new AbortController()
+    const { signal } = controller
+    const contexts: HandlerContext[] = []
+    const handle = (_: BusEvent, context: HandlerContext) => void contexts.push(context)
+    const router = startRouter(bus, { handlers: [{ pattern: '*', handle }], signal })
+    publish(bus, 1)
+    await flush()
+    expect(abortListeners(signal)).toBe(1)
+    expect(contexts[0]?.signal.aborted).toBe(false)
+    controller.abort()
+    expect(abortListeners(signal)).toBe(0)
+    expect(contexts[0]?.signal.aborted).toBe(true)
+    expect(() => router.add({ pattern: 'a', handle })).toThrow('stopped')
+    {
+      await using _ = startRouter(bus, { handlers: [{ pattern: '*', handle }] })
+      expect(bus.subscriberCount).toBe(1)
+    }
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('has happened already with an aborted signal', () => {
+    const bus = new EventBus()
+    const handler = { pattern: '*', handle: () => {} }
+    const router = startRouter(bus, { handlers: [handler], signal: AbortSignal.abort() })
+    expect(bus.subscriberCount).toBe(0)
+    expect(() => router.add(handler)).toThrow('stopped')
+  })
+})
+
+describe('a bad router', () => {
+  const handle = () => {}
+
+  it('subscribes no handler where one of them is bad', () => {
+    const { bus } = observedBus()
+    const start = (handler: object) => () =>
+      startRouter(bus, { handlers: [{ pattern: 'a', handle }, handler as never] })
+    expect(start({ pattern: 'a*', handle })).toThrow(/type/)
+    expect(start({ pattern: { path: '' }, handle })).toThrow(/path/)
+    expect(start({ pattern: 'a' })).toThrow(/handle/)
+    expect(start({ handle })).toThrow(TypeError)
+    expect(start(null as never)).toThrow(TypeError)
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('subscribes no handler where there is no room for all of them', () => {
+    const bus = new EventBus({ maxSubscribers: 1 })
+    const { signal } = new AbortController()
+    const handlers = [
+      { pattern: 'a', handle },
+      { pattern: 'b', handle },
+    ]
+    expect(() => startRouter(bus, { handlers, signal })).toThrow('maxSubscribers')
+    expect(bus.subscriberCount).toBe(0)
+    expect(abortListeners(signal)).toBe(0)
+  })
+
+  it('is refused by the name of its option', () => {
+    const bus = new EventBus()
+    expect(() => startRouter(null as never, { handlers: [] })).toThrow(/bus/)
+    expect(() => startRouter(bus, {} as never)).toThrow(/handlers/)
+    expect(() => startRouter(bus, null as never)).toThrow(/options/)
+    expect(() => startRouter(bus, { handlers: [], onError: 1 as never })).toThrow(/onError/)
+    expect(() => startRouter(bus, { handlers: [], signal: 1 as never })).toThrow(/signal/)
+  })
+})
