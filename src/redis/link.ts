@@ -31,6 +31,8 @@ export interface Member extends Tail {
 const links = /* @__PURE__ */ new Map<unknown, Link>()
 
 export class Link {
+  /** What it was told last of why it is not up. */
+  error: unknown
   #up = false
   /** By which the server knows each script; nothing while it does not. */
   #shas: Readonly<Record<Script, string>> | undefined
@@ -92,7 +94,7 @@ export class Link {
       return await this.#commands.send('EVALSHA', this.#shas?.[script] ?? '', '1', key, ...args.map(String))
     } catch (error) {
       // Somebody flushed the scripts: they are loaded anew, and what waited is sent in its order by whoever sent it.
-      if (codeOf(error) === 'NOSCRIPT') void this.#load()
+      if (codeOf(error) === 'NOSCRIPT') void this.#load(error)
       throw error
     }
   }
@@ -130,9 +132,9 @@ export class Link {
     this.#settle(error)
   }
 
-  async #load(): Promise<void> {
+  async #load(cause?: unknown): Promise<void> {
     this.#shas = undefined
-    this.#settle(undefined)
+    this.#settle(cause)
     try {
       const [append, stream] = await Promise.all([
         this.#commands.send('SCRIPT', 'LOAD', appendScript),
@@ -148,6 +150,8 @@ export class Link {
   }
 
   #settle(error: unknown): void {
+    // That nobody is left is no reason.
+    if (this.#members.size > 0) this.error = error ?? this.error
     const up = this.#commands.up && this.#reader.up && this.#shas !== undefined
     if (up === this.#up) return
     this.#up = up
@@ -162,11 +166,11 @@ export function codeOf(error: unknown): string {
   return /^[A-Z]+/.exec(String((error as Error | undefined)?.message))?.[0] ?? ''
 }
 
-/** Clients of one server, database and user share a link; one that does not say where it leads has its own. */
+/** Clients of one server, database, user and password share a link; one that does not say where it leads has its own. */
 function addressOf(client: RedisClient): unknown {
   const { options } = client
   if (options === undefined) return client
-  const { url, socket = {}, database, username } = options as Record<string, unknown>
+  const { url, socket = {}, database, username, password } = options as Record<string, unknown>
   const { host, port, path, tls } = socket as Record<string, unknown>
-  return JSON.stringify([url, host, port, path, Boolean(tls), database, username])
+  return JSON.stringify([url, host, port, path, Boolean(tls), database, username, password])
 }

@@ -284,6 +284,6 @@ export class Outbox {
   }
 
   #unavailable(what: string): BackendUnavailableError {
-    return new BackendUnavailableError(what, this.#timeoutMs, this.#lastError)
+    return new BackendUnavailableError(what, this.#timeoutMs, this.#lastError ?? this.#link.error)
   }
 }

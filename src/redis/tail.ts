@@ -77,7 +77,7 @@ export class StreamTail implements Member {
     try {
       while (!this.isOpen) {
         if (!this.#link.isUp) await this.again(0)
-        if (this.isClosed) throw this.#error
+        if (this.isClosed) throw this.#error ?? this.#link.error
         await this.look().catch(async (error) => {
           this.#error = error
           if (codeOf(error) === 'WRONGTYPE') throw error

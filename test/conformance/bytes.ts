@@ -94,11 +94,13 @@ export function bytes({ open, busWith, has }: World): void {
     expect(none.earliestAvailableId).toBe(4)
   })
 
-  it.runIf(has('ring figures'))('of the ring are shown', async () => {
-    const { bus } = await open({ maxRingBytes: 250 })
-    await publishBytes(bus, 100, 100, 101)
-    expect(bus.stats()).toMatchObject({ ringEvents: 2, ringBytes: 201 })
-    await publishBytes(bus, 300)
-    expect(bus.stats()).toMatchObject({ ringEvents: 0, ringBytes: 0 })
-  })
+  if (has('ring figures')) {
+    it('of the ring are shown', async () => {
+      const { bus } = await open({ maxRingBytes: 250 })
+      await publishBytes(bus, 100, 100, 101)
+      expect(bus.stats()).toMatchObject({ ringEvents: 2, ringBytes: 201 })
+      await publishBytes(bus, 300)
+      expect(bus.stats()).toMatchObject({ ringEvents: 0, ringBytes: 0 })
+    })
+  }
 }

@@ -15,8 +15,8 @@ async function eventsOfReplay(subscription: AsyncIterator<Frame>, lastId: number
   return ids
 }
 
-export function nodes({ open, has }: World): void {
-  describe.runIf(has('several nodes'))('on one log', () => {
+export function nodes({ open }: World): void {
+  describe('on one log', () => {
     async function two(options?: Parameters<typeof open>[0]): Promise<[ConformingBus, ConformingBus]> {
       const { bus, another } = await open(options)
       if (another === undefined) throw new Error("a backend that has 'several nodes' must give another")

@@ -1,31 +1,48 @@
 import { createClient } from 'redis'
-import { afterAll } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
 import { createRedisBus } from '../../src/redis/index.ts'
+import { describeOnRedis, RedisServer } from '../support/redis-server.ts'
 import { describeBus } from './suite.ts'
 
-const client = createClient({ url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379' })
-await client.connect()
-afterAll(() => client.destroy())
+/** Of a server that runs already; else one is started. */
+const { REDIS_URL } = process.env
 
-let logs = 0
+const describeHere = REDIS_URL === undefined ? describeOnRedis : describe
 
-describeBus('the bus on Redis', {
-  supports: ['ring figures', 'several nodes'],
-  open: async (options) => {
-    const key = `resumable-bus:conformance:${process.pid}:${++logs}`
-    const buses = [await createRedisBus({ client, key, ...options })] as const
-    const nodes = [...buses]
-    return {
-      bus: buses[0],
-      another: async () => {
-        const node = await createRedisBus({ client, key, ...options })
-        nodes.push(node)
-        return node
-      },
-      close: async () => {
-        await Promise.all(nodes.map((node) => node.close({ drain: false })))
-        await client.del(key)
-      },
-    }
-  },
+describeHere('Redis', () => {
+  let server: RedisServer | undefined
+  let client: ReturnType<typeof createClient>
+  let logs = 0
+
+  beforeAll(async () => {
+    if (REDIS_URL === undefined) server = await RedisServer.startForFile()
+    client = createClient({ url: server?.url ?? `${REDIS_URL}` })
+    await client.connect()
+  })
+
+  afterAll(async () => {
+    client.destroy()
+    await server?.end()
+  })
+
+  describeBus('the bus on Redis', {
+    supports: ['ring figures', 'several nodes'],
+    open: async (options) => {
+      const key = `resumable-bus:conformance:${process.pid}:${++logs}`
+      const buses = [await createRedisBus({ client, key, ...options })] as const
+      const nodes = [...buses]
+      return {
+        bus: buses[0],
+        another: async () => {
+          const node = await createRedisBus({ client, key, ...options })
+          nodes.push(node)
+          return node
+        },
+        close: async () => {
+          await Promise.all(nodes.map((node) => node.close({ drain: false })))
+          await client.del(key)
+        },
+      }
+    },
+  })
 })

@@ -138,13 +138,15 @@ export function resuming({ open, busWith, has }: World): void {
       expect(await read(subscription, 5)).toEqual(range(4, 8))
     })
 
-    it.runIf(has('lasting replay'))('a replay that was begun is complete', async () => {
-      const bus = await busWith(3, { ringSize: 3 })
-      const subscription = bus.subscribe({ lastEventId: 0 })
-      expect(await read(subscription, 1)).toEqual([1])
-      await publish(bus, 9)
-      expect(await read(subscription, 12)).toEqual([2, 3, complete(3, 3), ...range(4, 12)])
-    })
+    if (has('lasting replay')) {
+      it('a replay that was begun is complete', async () => {
+        const bus = await busWith(3, { ringSize: 3 })
+        const subscription = bus.subscribe({ lastEventId: 0 })
+        expect(await read(subscription, 1)).toEqual([1])
+        await publish(bus, 9)
+        expect(await read(subscription, 12)).toEqual([2, 3, complete(3, 3), ...range(4, 12)])
+      })
+    }
   })
 
   it('of a bus that was closed is over, behind what can still be read', async () => {
