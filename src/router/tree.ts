@@ -5,8 +5,10 @@
 
 import { ANY, MANY, NEXT, partsOf, type Segment } from './pattern.ts'
 
-/** Its children, by their steps; that of a group has a dot in it, and so is no input's. */
-class Node<Value> extends Map<string, Node<Value>> {
+/** Most are made for one way and go with it, so what they may do without is not there. */
+class Node<Value> {
+  /** By their steps; that of a group has a dot in it, and so is no input's. */
+  children: Map<string, Node<Value>> | undefined = undefined
   /** How many ways go through it. */
   uses = 0
   /** The round in which it was reached last. */
@@ -17,12 +19,11 @@ class Node<Value> extends Map<string, Node<Value>> {
   /** It is behind `**`: any segment leads back to it. */
   readonly loops: boolean
   /** What ends here. */
-  readonly here = new Set<Value>()
+  here: Set<Value> | undefined = undefined
   /** What a literal leads to beside its own node, being one of a group: that is one node, however large the group. */
   groups: Set<Node<Value>> | undefined = undefined
 
   constructor(loops: boolean) {
-    super()
     this.loops = loops
   }
 }
@@ -45,12 +46,14 @@ export class Tree<Value> {
   #round = 0
 
   add(way: readonly Segment[], value: Value): void {
-    this.#go(way, 1).here.add(value)
+    const end = this.#go(way, 1)
+    end.here ??= new Set()
+    end.here.add(value)
   }
 
   /** What is on no other way goes with it. */
   delete(way: readonly Segment[], value: Value): void {
-    this.#go(way, -1).here.delete(value)
+    this.#go(way, -1).here?.delete(value)
   }
 
   /** What matches, each once. */
@@ -69,7 +72,8 @@ export class Tree<Value> {
     }
     if (start.found === undefined || start.path !== path) {
       const found: Value[] = []
-      for (const { here } of this.#walk(start.nodes, path)) for (const value of here) found.push(value)
+      for (const { here } of this.#walk(start.nodes, path))
+        if (here) for (const value of here) found.push(value)
       start.path = path
       start.found = found
     }
@@ -84,7 +88,7 @@ export class Tree<Value> {
       for (const node of from) {
         if (node.loops) this.#reach(node, reached)
         if (part !== '') this.#reach(node.any, reached)
-        this.#reach(node.get(part), reached)
+        this.#reach(node.children?.get(part), reached)
       }
       from = reached
     }
@@ -92,7 +96,7 @@ export class Tree<Value> {
   }
 
   #next(nodes: readonly Node<Value>[]): Node<Value>[] {
-    return this.#reached(nodes.map((node) => node.get(NEXT)))
+    return this.#reached(nodes.map((node) => node.children?.get(NEXT)))
   }
 
   #reached(nodes: readonly (Node<Value> | undefined)[]): Node<Value>[] {
@@ -133,11 +137,12 @@ export class Tree<Value> {
 }
 
 function child<Value>(parent: Node<Value>, step: string, more: 1 | -1): Node<Value> {
-  const node = parent.get(step) ?? new Node<Value>(step === MANY)
+  parent.children ??= new Map()
+  const node = parent.children.get(step) ?? new Node<Value>(step === MANY)
   node.uses += more
-  if (node.uses > 0) parent.set(step, node)
-  else parent.delete(step)
-  if (step === ANY) parent.any = parent.get(step)
-  if (step === MANY) parent.many = parent.get(step)
+  if (node.uses > 0) parent.children.set(step, node)
+  else parent.children.delete(step)
+  if (step === ANY) parent.any = parent.children.get(step)
+  if (step === MANY) parent.many = parent.children.get(step)
   return node
 }
