@@ -39,9 +39,9 @@ export function createAgents(commandLine) {
      * Starts one, and resolves with its message streams once it runs.
      *
      * @param {AbortSignal} signal Ends it.
-     * @param {(fault: string) => void} onFault Told in one line why it could not start, or that it has ended unasked.
+     * @param {(fault?: string) => void} onEnd Told once that it is over; in one line why, where nobody asked for it.
      */
-    async start(signal, onFault) {
+    async start(signal, onEnd) {
       const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: !isWindows })
       // A pipe to a program that has ended fails, and so does one that never was.
       child.stdin.on('error', () => {})
@@ -51,10 +51,15 @@ export function createAgents(commandLine) {
           child.once('error', reject)
         })
       } catch (error) {
-        onFault(`The agent could not be started: ${reasonOf(error, command)}`)
+        onEnd(`The agent could not be started: ${reasonOf(error, command)}`)
         throw error
       }
 
+      /** Nobody had asked for it when its output ended. */
+      let isUnasked = false
+      child.stdout.once('end', () => {
+        isUnasked = !signal.aborted
+      })
       let lastWords = ''
       child.stderr.on('data', (bytes) => {
         process.stderr.write(bytes)
@@ -67,11 +72,11 @@ export function createAgents(commandLine) {
           signalAll(child, 'SIGKILL')
           running.delete(child)
           resolve()
-          if (signal.aborted) return
           // Its last words may still be in the pipe.
           child.once('close', () => {
+            if (!isUnasked) return onEnd()
             const how = killer ? `was ended by ${killer}` : `has ended with exit code ${code}`
-            onFault(`The agent ${how}${lastWords ? `: ${lastWords.trim()}` : '.'}`)
+            onEnd(`The agent ${how}${lastWords ? `: ${lastWords.trim()}` : '.'}`)
           })
         })
       })

@@ -31,10 +31,10 @@ const readPageFile = pageFiles(new URL('./public/', import.meta.url), 'acp')
 /**
  * Serves until `close()`.
  *
- * @param {{ commandLine: readonly string[], port: number | undefined, cutMs: number | undefined }} options
+ * @param {{ commandLine: readonly string[], shown: string, port: number | undefined, cutMs: number | undefined }} options
  * @returns {Promise<{ url: string, close(): Promise<void> }>}
  */
-async function startBridge({ commandLine, port, cutMs }) {
+async function startBridge({ commandLine, shown, port, cutMs }) {
   const agents = createAgents(commandLine)
   const pages = new Pages(cutMs)
   const nameOf = (headers) => headers.get('demo-page')
@@ -46,9 +46,8 @@ async function startBridge({ commandLine, port, cutMs }) {
       const page = pages.of(nameOf(request.headers))
       pages.begin(page)
       const { end } = page
-      signal.addEventListener('abort', () => end())
       const streams = await agents.start(signal, (fault) => {
-        process.stderr.write(`  ${fault}\n`)
+        if (fault !== undefined) process.stderr.write(`  ${fault}\n`)
         end(fault)
       })
       return pages.watch(page, streams)
@@ -71,7 +70,7 @@ async function startBridge({ commandLine, port, cutMs }) {
       if (req.method !== 'POST') return plain(res, 405, 'POST', { Allow: 'POST' })
       json(res, JSON.stringify({ awayMs: pages.cut(page, req.socket) }))
     } else if (path === '/books') {
-      json(res, JSON.stringify({ commandLine, cwd: process.cwd(), said: page.said, text: page.text }))
+      json(res, JSON.stringify({ agent: shown, cwd: process.cwd(), said: page.said, text: page.text }))
     } else {
       const fault = await Promise.race([page.over, delay(FAULT_WITHIN_MS, undefined, { ref: false })])
       json(res, JSON.stringify({ fault }))
@@ -94,16 +93,14 @@ async function startBridge({ commandLine, port, cutMs }) {
 }
 
 /** `PORT` and `CUT_MS` are read from the environment. Ends at SIGINT and SIGTERM. */
-export async function main(commandLine) {
+export async function main(commandLine, shown) {
   const bridge = await (async () =>
     startBridge({
       commandLine,
+      shown,
       port: fromEnvironment('PORT', 0, 65_535),
       cutMs: fromEnvironment('CUT_MS', 0, 60_000),
     }))().catch(giveUp)
-  const shown = commandLine
-    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)))
-    .join(' ')
   process.stdout.write(`  ${bridge.url}\n  agent: ${shown}. Ctrl-C ends it.\n\n`)
   endAtSignals(bridge.close, END_WITHIN_MS)
 }

@@ -10,4 +10,10 @@ const given = process.argv.slice(2)
 
 await setUp('resumable-bus, ACP over HTTP')
 const { main } = await import('./server.mjs')
-await main(given.length > 0 ? given : OWN_AGENT)
+if (given.length > 0) await main(given, given.map(quoted).join(' '))
+else await main(OWN_AGENT, 'the one of this example')
+
+/** As a person would type it. */
+function quoted(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)
+}

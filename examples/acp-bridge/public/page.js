@@ -27,8 +27,8 @@ async function start() {
   show('connecting', 'Starting', 'The agent is being started.')
   const own = life
   try {
-    const { commandLine, cwd } = await ask('books')
-    write(page.source, commandLine.join(' '))
+    const { agent, cwd } = await ask('books')
+    write(page.source, `Agent: ${agent}`)
     await connect(own, cwd)
   } catch (error) {
     await ended(own, error)
