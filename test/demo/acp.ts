@@ -9,8 +9,8 @@ import { type Served, startServing } from './demo.ts'
 const START = fileURLToPath(new URL('../../examples/acp-bridge/start.mjs', import.meta.url))
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TETHERED = fileURLToPath(new URL('tethered-agent.mjs', import.meta.url))
-/** Fast, so that a turn takes a second or so; the cut is long enough to miss some of it. */
-const PACE = { AGENT_PACE_MS: '8', CUT_MS: '250', PORT: '0' }
+/** Fast, so that a turn takes three seconds or so; the cut is long enough to miss some of it. */
+const PACE = { AGENT_PACE_MS: '20', CUT_MS: '250', PORT: '0' }
 
 /** `npm run acp`, or `npm run acp -- <agent>`, without npm. */
 export const startAcp = (...agent: string[]): Promise<Served> =>
