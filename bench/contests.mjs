@@ -12,6 +12,11 @@ const fanOut = { fixture: 'fan-out', samples: 10, processes: 3, warm: 8 }
 const publish = { fixture: 'publish', samples: 10, processes: 3, warm: 8 }
 const subscribers = { fixture: 'subscribers', samples: 5, processes: 2, warm: 3, execArgv: ['--expose-gc'] }
 const http = { fixture: 'http', samples: 8, processes: 2, warm: 3 }
+const acp = { fixture: 'acp', samples: 8, processes: 3, warm: 6 }
+const bridges = {
+  ours: { module: '../library/acp.mjs' },
+  AcpServer: { module: '../peers/acp-server.mjs' },
+}
 const servers = {
   ours: { module: library.serve },
   'raw res.write': { module: '../limits/raw-write.mjs' },
@@ -93,6 +98,8 @@ export const contests = {
   },
   'http, one at a time': { ...http, options: { burst: 1, bursts: 150 }, contenders: servers },
   'http, bursts of 16': { ...http, options: { burst: 16, bursts: 40 }, contenders: servers },
+  'acp, 1 client': { ...acp, options: { clients: 1, count: 3000 }, contenders: bridges },
+  'acp, 100 clients': { ...acp, options: { clients: 100, count: 60 }, contenders: bridges },
   format: {
     fixture: 'format',
     samples: 10,

@@ -67,6 +67,18 @@ const http =
 const oneAtATime = http('one at a time')
 const inBursts = http('bursts of 16')
 
+const acp = (clients) => ({
+  what: `ACP bridge over HTTP, session/update to ${clients}`,
+  unit: 'µs/notification',
+  metric: 'us',
+  contest: `acp, ${clients}`,
+  against: "the official SDK's AcpServer",
+  ours: 'ours',
+  other: 'AcpServer',
+  // At least as many in a second.
+  atMost: 1,
+})
+
 const format = (against, ours, other, atMost) => ({
   what: 'formatSseFrame of a 200-byte event',
   unit: 'ns/frame',
@@ -136,6 +148,9 @@ export const rows = [
   inBursts('the same bare loop', 'raw res.write', 0.6),
   inBursts('better-sse broadcast', 'better-sse', 0.35),
   inBursts('byte caps on ÷ the bare loop', 'raw res.write', undefined, 'ours, byte caps on'),
+
+  acp('1 client'),
+  acp('100 clients'),
 
   {
     what: 'connectBus, a stream of 50 MB in 300-byte events',
