@@ -70,7 +70,11 @@ export class Pump {
   async start(): Promise<void> {
     await undefined
     try {
-      while (!this.#stopped) await this.#step()
+      while (!this.#stopped) {
+        // A transport that takes a message at once costs no promise: a fifth of what a burst costs.
+        const pending = this.#step()
+        if (pending) await pending
+      }
     } catch {
       // The bus's backend or the transport: the session stays, and the client comes back with its cursor.
       if (!this.#stopped) this.#host.failed(this)
@@ -90,7 +94,7 @@ export class Pump {
     this.wake()
   }
 
-  async #step(): Promise<void> {
+  #step(): void | Promise<void> {
     const reply = this.#dueReply()
     if (reply !== undefined) return this.#giveReply(reply)
     const frame = this.#next()
@@ -157,7 +161,7 @@ export class Pump {
     if (this.#stopped) this.stop()
   }
 
-  async #give(frame: Frame): Promise<void> {
+  #give(frame: Frame): void | Promise<void> {
     // Known already, since the next frame is asked for behind this one.
     const place = { id: this.#subscription.position, epoch: this.#subscription.epoch }
     const taken = () => {
@@ -174,7 +178,7 @@ export class Pump {
     return this.#moveCursor(frame.id, taken)
   }
 
-  async #giveControl(frame: Frame, taken: () => void): Promise<void> {
+  #giveControl(frame: Frame, taken: () => void): void | Promise<void> {
     switch (frame.type) {
       case 'client_evicted':
         return
@@ -200,59 +204,59 @@ export class Pump {
     return { v: 1, type: 'replay_complete', data } as Frame
   }
 
-  async #send(frame: Frame, taken: () => void): Promise<void> {
+  #send(frame: Frame, taken: () => void): void | Promise<void> {
     const { id } = frame
     const message = this.#host.translate(frame)
     // Translating is user code.
     if (this.#stopped) return
     const { transport } = this
     if (message === undefined) return taken()
-    try {
-      if (id === undefined) await this.#settled(transport.send(message), taken)
-      else {
-        await this.#settled(transport.send(message, id), () => {
-          this.#cursor = id
-          taken()
-        })
-      }
-    } catch (error) {
+    const failed = (error: unknown): void | Promise<void> => {
       if (this.#stopped || transport.isClosed || isSerialisable(message)) throw error
-      if (id === undefined) taken()
-      else await this.#tellLost(frame as BusEvent, taken)
+      return id === undefined ? taken() : this.#tellLost(frame as BusEvent, taken)
+    }
+    try {
+      if (id === undefined) return this.#settled(transport.send(message), taken)?.catch(failed)
+      return this.#settled(transport.send(message, id), () => {
+        this.#cursor = id
+        taken()
+      })?.catch(failed)
+    } catch (error) {
+      return failed(error)
     }
   }
 
   /** JSON cannot carry an event: it is told as lost, and the cursor moves past it. */
-  #tellLost({ id, type }: BusEvent, taken: () => void): Promise<void> {
+  #tellLost({ id, type }: BusEvent, taken: () => void): void | Promise<void> {
     const { epoch } = this.#subscription
     const data = { reason: 'not_serialisable', lastDeliveredId: id - 1, earliestAvailableId: id + 1, epoch }
     this.#subscription.report({ type: 'event_not_serialisable', id, eventType: type })
     return this.#send({ v: 1, type: 'state_resync_required', data } as Frame, taken)
   }
 
-  #giveReply(reply: Reply): Promise<void> {
+  #giveReply(reply: Reply): void | Promise<void> {
     return this.#settled(this.transport.send(reply.message), () => {
       const sending = this.#host.replies.taken(reply)
       if (sending !== undefined) this.#host.fences.raise(sending)
     })
   }
 
-  #moveCursor(id: number, taken?: () => void): Promise<void> {
+  #moveCursor(id: number, taken?: () => void): void | Promise<void> {
     return this.#settled(this.transport.cursor?.(id), () => {
       this.#cursor = id
       taken?.()
     })
   }
 
-  /**
-   * Waits until the transport has taken what it was given, and not for ever. `taken` runs as the promise settles: a
-   * transport that took a message and then closed has taken it.
-   */
-  async #settled(sent: void | Promise<void>, taken: () => void): Promise<void> {
-    if (typeof sent?.then !== 'function') {
-      if (this.transport.isClosed) throw closedError()
-      return taken()
-    }
+  /** `taken` runs as the transport has taken what it was given: one that took a message and then closed has taken it. */
+  #settled(sent: void | Promise<void>, taken: () => void): void | Promise<void> {
+    if (typeof sent?.then === 'function') return this.#awaited(sent, taken)
+    if (this.transport.isClosed) throw closedError()
+    taken()
+  }
+
+  /** Waits, and not for ever. */
+  async #awaited(sent: Promise<void>, taken: () => void): Promise<void> {
     this.#sendingSince = now()
     const { stallTimeoutMs } = this.#host
     if (stallTimeoutMs > 0 && this.#stopWatch === undefined) this.#watch(stallTimeoutMs)
