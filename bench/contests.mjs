@@ -98,8 +98,16 @@ export const contests = {
   },
   'http, one at a time': { ...http, options: { burst: 1, bursts: 150 }, contenders: servers },
   'http, bursts of 16': { ...http, options: { burst: 16, bursts: 40 }, contenders: servers },
-  'acp, 1 client': { ...acp, options: { clients: 1, count: 3000 }, contenders: bridges },
-  'acp, 100 clients': { ...acp, options: { clients: 100, count: 60 }, contenders: bridges },
+  'acp, 1 client': { ...acp, options: { clients: 1, count: 5000 }, contenders: bridges },
+  'acp, 100 clients': { ...acp, processes: 2, options: { clients: 100, count: 200 }, contenders: bridges },
+  'acp, sessions': {
+    fixture: 'acp-sessions',
+    samples: 8,
+    processes: 1,
+    warm: 2,
+    execArgv: ['--expose-gc'],
+    contenders: { 'a tenth stuck': { stuck: 100 }, 'none stuck': { stuck: 0 } },
+  },
   format: {
     fixture: 'format',
     samples: 10,

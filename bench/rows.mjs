@@ -79,6 +79,17 @@ const acp = (clients) => ({
   atMost: 1,
 })
 
+const acpSessions = (against, metric, unit, atMost, other) => ({
+  what: 'ACP bridge, 1,000 sessions, a tenth of their streams stuck',
+  contest: 'acp, sessions',
+  metric,
+  unit,
+  against,
+  ours: 'a tenth stuck',
+  other,
+  atMost,
+})
+
 const format = (against, ours, other, atMost) => ({
   what: 'formatSseFrame of a 200-byte event',
   unit: 'ns/frame',
@@ -151,6 +162,9 @@ export const rows = [
 
   acp('1 client'),
   acp('100 clients'),
+  acpSessions('those that read, ÷ none stuck', 'us', 'µs/notification', 1.25, 'none stuck'),
+  // Twice the JSON that its ring may hold.
+  acpSessions('heap per session, rings full', 'bytes', 'B/session', 131_072),
 
   {
     what: 'connectBus, a stream of 50 MB in 300-byte events',
