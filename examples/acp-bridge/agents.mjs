@@ -34,6 +34,11 @@ export function createAgents(commandLine) {
     ended.then(() => clearTimeout(kill))
   }
 
+  // However this process ends (a second Ctrl-C, a fault of its own), none outlives it.
+  process.on('exit', () => {
+    for (const child of running.keys()) signalAll(child, 'SIGKILL')
+  })
+
   return {
     /**
      * Starts one, and resolves with its message streams once it runs.

@@ -82,9 +82,13 @@ export function giveUp(error) {
   process.exit(1)
 }
 
+/** How often it is looked whether npm is still there. */
+const PARENT_EVERY_MS = 250
+
 /**
  * Closes at SIGINT and SIGTERM; the process then ends by itself. After `boundMs`, or at a second SIGINT, it ends all the
- * same: nothing that hangs on must keep a terminal waiting.
+ * same: nothing that hangs on must keep a terminal waiting. The end of the npm that started it is a signal, too: npm passes
+ * a SIGTERM on to its shell at the most.
  */
 export function endAtSignals(close, boundMs) {
   let isEnding = false
@@ -96,4 +100,9 @@ export function endAtSignals(close, boundMs) {
     close()
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, end)
+  if (process.env.npm_lifecycle_event === undefined) return
+  const { ppid } = process
+  setInterval(() => {
+    if (process.ppid !== ppid) end()
+  }, PARENT_EVERY_MS).unref()
 }

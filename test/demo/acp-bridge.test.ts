@@ -47,9 +47,13 @@ describe('any other agent', () => {
     const flags = ['two words', '"quoted"', "it's", '$HOME', '; exit', '*', '--flag=a b']
     served = await startByNpm(...tether.agent(...flags))
     const speaker = await speakTo(served.url)
-    expect((await tether.next()).flags).toEqual(flags)
+    const agent = await tether.next()
+    expect(agent.flags).toEqual(flags)
     expect(await speaker.prompt('go')).toBe('end_turn')
     expect(speaker.text).toBe('a word')
+    // npm tells nobody that it was ended.
+    await served.stop()
+    await agent.gone
   })
 
   it('that cannot be started is told in the page and on the terminal', async () => {
@@ -101,6 +105,17 @@ describe('the end', () => {
     const [agent, child] = [await tether.next(), await tether.next()]
     expect(await served.stop()).toBe(0)
     await Promise.all([agent.gone, child.gone])
+  })
+
+  it('comes at once with a second Ctrl-C, and takes an agent along that does not listen', async () => {
+    served = await startAcp(...tether.agent('--deaf'))
+    const speaker = await speakTo(served.url)
+    const agent = await tether.next()
+    const { rest } = await speaker.takeOver()
+    void served.stop('SIGINT')
+    await rest
+    expect(await served.stop('SIGINT')).toBe(130)
+    await agent.gone
   })
 })
 
