@@ -163,8 +163,8 @@ export const rows = [
   acp('1 client'),
   acp('100 clients'),
   acpSessions('those that read, ÷ none stuck', 'us', 'µs/notification', 1.25, 'none stuck'),
-  // Twice the JSON that its ring may hold.
-  acpSessions('heap per session, rings full', 'bytes', 'B/session', 131_072),
+  // The JSON that its ring may hold, as much again for the events that carry it, and half for the queues of those stuck.
+  acpSessions('heap per session, rings full', 'bytes', 'B/session', 163_840),
 
   {
     what: 'connectBus, a stream of 50 MB in 300-byte events',
