@@ -17,6 +17,11 @@ const http = { fixture: 'http', samples: 8, processes: 2, warm: 3 }
 const redis = { fixture: 'redis', samples: 8, processes: 2, warm: 3 }
 const commands = { module: '../limits/redis-commands.mjs' }
 const routing = { samples: 10, processes: 3, warm: 8, options: { module: library.routing } }
+const acp = { fixture: 'acp', samples: 8, processes: 3, warm: 6 }
+const bridges = {
+  ours: { module: '../library/acp.mjs' },
+  AcpServer: { module: '../peers/acp-server.mjs' },
+}
 const servers = {
   ours: { module: library.serve },
   'raw res.write': { module: '../limits/raw-write.mjs' },
@@ -98,6 +103,16 @@ export const contests = {
   },
   'http, one at a time': { ...http, options: { burst: 1, bursts: 150 }, contenders: servers },
   'http, bursts of 16': { ...http, options: { burst: 16, bursts: 40 }, contenders: servers },
+  'acp, 1 client': { ...acp, options: { clients: 1, count: 5000 }, contenders: bridges },
+  'acp, 100 clients': { ...acp, processes: 2, options: { clients: 100, count: 200 }, contenders: bridges },
+  'acp, sessions': {
+    fixture: 'acp-sessions',
+    samples: 8,
+    processes: 1,
+    warm: 2,
+    execArgv: ['--expose-gc'],
+    contenders: { 'a tenth stuck': { stuck: 100 }, 'none stuck': { stuck: 0 } },
+  },
   format: {
     fixture: 'format',
     samples: 10,

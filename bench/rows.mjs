@@ -78,6 +78,29 @@ const redis = (what, contest, unit, metric, against, other, atMost) => ({
   atMost,
 })
 
+const acp = (clients) => ({
+  what: `ACP bridge over HTTP, session/update to ${clients}`,
+  unit: 'µs/notification',
+  metric: 'us',
+  contest: `acp, ${clients}`,
+  against: "the official SDK's AcpServer",
+  ours: 'ours',
+  other: 'AcpServer',
+  // At least as many in a second.
+  atMost: 1,
+})
+
+const acpSessions = (against, metric, unit, atMost, other) => ({
+  what: 'ACP bridge, 1,000 sessions, a tenth of their streams stuck',
+  contest: 'acp, sessions',
+  metric,
+  unit,
+  against,
+  ours: 'a tenth stuck',
+  other,
+  atMost,
+})
+
 const toDelivery = (what, contest) =>
   redis(what, contest, 'µs', 'us', 'raw XADD + blocking XREAD', 'commands', 1.3)
 
@@ -173,6 +196,12 @@ export const rows = [
   inBursts('the same bare loop', 'raw res.write', 0.6),
   inBursts('better-sse broadcast', 'better-sse', 0.35),
   inBursts('byte caps on ÷ the bare loop', 'raw res.write', undefined, 'ours, byte caps on'),
+
+  acp('1 client'),
+  acp('100 clients'),
+  acpSessions('those that read, ÷ none stuck', 'us', 'µs/notification', 1.25, 'none stuck'),
+  // The JSON that its ring may hold, as much again for the events that carry it, and half for the queues of those stuck.
+  acpSessions('heap per session, rings full', 'bytes', 'B/session', 163_840),
 
   {
     what: 'connectBus, a stream of 50 MB in 300-byte events',

@@ -3,12 +3,22 @@ import { createServer } from 'node:http'
 import { EventBus } from 'resumable-bus'
 import { serveSse } from 'resumable-bus/node'
 import { formatSseFrame } from 'resumable-bus/sse'
+import { pageFiles } from '../shared/files.mjs'
+import {
+  closeServer,
+  endAtSignals,
+  fromEnvironment,
+  giveUp,
+  isLocal,
+  json,
+  listen,
+  plain,
+  serveFile,
+} from '../shared/serving.mjs'
 import { Clients, READERS } from './clients.mjs'
-import { readPageFile } from './files.mjs'
 import { Snapshots } from './snapshots.mjs'
 import { openSource } from './source.mjs'
 
-const HOST = '127.0.0.1'
 const DEFAULT_PORT = 4000
 
 /** Small on purpose: a person should live to see a queue overflow and a ring move on. */
@@ -24,12 +34,7 @@ const SOCKET_BUFFER = 1024
 /** How many events "Send again" repeats. */
 const REPEATED = 5
 
-const PAGE_HEADERS = {
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-}
+const readPageFile = pageFiles(new URL('./public/', import.meta.url), 'client')
 
 /**
  * Serves until `close()`.
@@ -145,9 +150,7 @@ export async function startDemo({ port, linesPerSecond }) {
     }
     if (path === '/snapshot') return json(res, await snapshots.take(() => bus))
     if (path === '/stats') return json(res, JSON.stringify(stats(page)))
-    const file = await readPageFile(path)
-    if (file === undefined) return plain(res, 404, 'Not here.')
-    return plain(res, 200, file.body, { 'Content-Type': file.type })
+    return serveFile(req, res, path, readPageFile)
   }
 
   const server = createServer({ highWaterMark: SOCKET_BUFFER }, (req, res) => {
@@ -156,87 +159,26 @@ export async function startDemo({ port, linesPerSecond }) {
       else plain(res, 500, String(error))
     })
   })
-  await listen(server, port)
 
   return {
-    url: `http://${HOST}:${server.address().port}`,
+    url: await listen(server, port, DEFAULT_PORT),
     source: source.describe(),
-    async close() {
+    close() {
       source.stop()
       bus.close()
-      // Connections that fall idle after this call would otherwise be waited for.
-      const sweep = setInterval(() => server.closeIdleConnections(), 50)
-      await new Promise((resolve) => server.close(resolve))
-      clearInterval(sweep)
+      return closeServer(server)
     },
   }
 }
 
-/** Lines of a log are nobody else's business: neither a page of another origin nor a rebound name gets at them. */
-function isLocal(req) {
-  const names = ['127.0.0.1', 'localhost', '[::1]']
-  const host = req.headers.host ?? ''
-  if (!names.includes(host.replace(/:\d+$/, ''))) return false
-  return req.headers.origin === undefined || req.headers.origin === `http://${host}`
-}
-
-function plain(res, status, body = '', headers = {}) {
-  res.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...PAGE_HEADERS, ...headers })
-  res.end(body)
-}
-
-const json = (res, text) => plain(res, 200, text, { 'Content-Type': 'application/json' })
-
-async function listen(server, port) {
-  const last = port === undefined ? DEFAULT_PORT + 100 : port
-  for (let candidate = port ?? DEFAULT_PORT; ; candidate += 1) {
-    try {
-      await new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(candidate, HOST, () => {
-          server.removeListener('error', reject)
-          resolve()
-        })
-      })
-      return
-    } catch (error) {
-      if (error.code !== 'EADDRINUSE' || candidate >= last) throw error
-    }
-  }
-}
-
-/** A whole number from the environment, in a range; undefined where the variable is not set. */
-function fromEnvironment(name, min, max) {
-  const text = process.env[name]
-  if (text === undefined || text === '') return undefined
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throw new RangeError(`${name} must be a whole number from ${min} to ${max}, not "${text}"`)
-  }
-  return value
-}
-
 /** `PORT` and `LINES_PER_SECOND` are read from the environment. Ends at SIGINT and SIGTERM. */
 export async function main() {
-  let demo
-  try {
-    demo = await startDemo({
+  const demo = await (async () =>
+    startDemo({
       port: fromEnvironment('PORT', 0, 65_535),
       linesPerSecond: fromEnvironment('LINES_PER_SECOND', 1, 1000),
-    })
-  } catch (error) {
-    process.stderr.write(`  ${error.message}\n`)
-    process.exit(1)
-  }
+    }))().catch(giveUp)
   const what = demo.source.kind === 'input' ? 'lines of standard input' : "this machine's figures"
   process.stdout.write(`  ${demo.url}\n  events: ${what}. Ctrl-C ends it.\n\n`)
-
-  const end = () => {
-    // A second signal, or anything that hangs on, must not keep a terminal waiting.
-    process.once('SIGINT', () => process.exit(130))
-    setTimeout(() => process.exit(1), 3000).unref()
-    demo.close()
-  }
-  process.once('SIGINT', end)
-  process.once('SIGTERM', end)
+  endAtSignals(demo.close, 3000)
 }

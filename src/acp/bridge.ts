@@ -14,7 +14,7 @@ import {
 } from './messages.ts'
 import { type AcpBridgeOptions, checkBridgeOptions } from './options.ts'
 import { randomId } from './random-id.ts'
-import { CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, Refusal, SESSION_HEADER } from './wire.ts'
+import { BRIDGE_CLOSED, CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, Refusal, SESSION_HEADER } from './wire.ts'
 
 export interface AcpBridgeStats {
   readonly connections: number
@@ -182,7 +182,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     },
     async close() {
       isClosed = true
-      for (const connection of [...connections.values()]) connection.end('bridge_closed')
+      for (const connection of [...connections.values()]) connection.end(BRIDGE_CLOSED)
     },
     stats() {
       const total = { connections: connections.size, sessions: 0, streams: 0, pending: 0 }

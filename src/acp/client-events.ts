@@ -4,7 +4,7 @@ import { createMoves } from '../client/moves.ts'
 import { createStream, type Ending, isLast, type SseStream } from '../client/stream.ts'
 import type { ClientSettings } from './client-options.ts'
 import { isMessage, type Message, OWN_METHODS, ownNotification } from './messages.ts'
-import { EVENT_STREAM } from './wire.ts'
+import { BRIDGE_CLOSED, EVENT_STREAM } from './wire.ts'
 
 /**
  * From its first message on: the first request says so with the cursor before all ids, so that a cut in front of the first
@@ -46,9 +46,15 @@ export function openEvents(
       const control = id === undefined ? controlOf(message) : undefined
       if (control === 'state_resync_required') moves.resync(message.params as object | null)
       outlet.put(message)
-      if (control && isLast(control)) outlet.last(control, (message.params ?? {}) as Ending)
+      if (control && isLast(control)) outlet.last(control, endingOf(message))
     }
   })
+}
+
+/** A bridge that was closed has no connection to come back to, though another may listen there. */
+function endingOf({ params }: Message): Ending {
+  const ending = (params ?? {}) as Ending
+  return ending.code === BRIDGE_CLOSED ? { ...ending, code: 'gone' } : ending
 }
 
 /** The type of the control frame that a notification is. */

@@ -4,7 +4,7 @@ import { EventBus, type Frame } from '../index.ts'
 import { after } from '../internal/timer.ts'
 import type { Cursor } from '../last-event-id/index.ts'
 import type { SessionRegistry } from '../session/index.ts'
-import { type Message, ownNotification } from './messages.ts'
+import { isRequest, type Message, ownNotification } from './messages.ts'
 import type { BridgeSettings } from './options.ts'
 import { openAcpTransport, outgoing } from './transport.ts'
 
@@ -42,6 +42,22 @@ export interface AcpStream {
 /** The one type of event: what matters is inside. */
 const EVENT_TYPE = 'acp'
 
+/**
+ * A message as the data of its event. Where its JSON is made as it is published, the event keeps that, and the message itself
+ * is let go: it takes twice the room of its JSON, and the ring's bound counts JSON.
+ */
+class Said {
+  message: Message | undefined
+
+  constructor(message: Message) {
+    this.message = message
+  }
+
+  toJSON(): Message | undefined {
+    return this.message
+  }
+}
+
 // A client that reads may be so many messages behind before the agent waits for it. A half of what its subscription may
 // queue, so that it is never evicted for a burst.
 const MAX_BEHIND = 128
@@ -72,7 +88,8 @@ export function openStream(
     sent = frame.id
     stuck = false
     moved?.()
-    return hooks.isDue(frame.data as Message) ? outgoing(frame) : undefined
+    const { message } = frame.data as Said
+    return message === undefined || hooks.isDue(message) ? outgoing(frame) : undefined
   }
 
   const session = registry.create({
@@ -128,8 +145,11 @@ export function openStream(
       return bus.ended || bus.closed
     },
     publish(message) {
-      const event = bus.publish({ type: EVENT_TYPE, data: message })
+      const said = new Said(message)
+      const event = bus.publish({ type: EVENT_TYPE, data: said })
       published = event?.id ?? published
+      // Of a question it matters later on whether it is the one that waits.
+      if (limits.maxRingBytes < Infinity && !isRequest(message)) said.message = undefined
       return event?.id
     },
     reply: (message) => session.reply(message),

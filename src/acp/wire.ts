@@ -8,6 +8,9 @@ export const JSON_TYPE = 'application/json'
 /** A session that is not there any more, to a client that comes back for the rest of it. */
 export const SESSION_EXPIRED = 'session_expired'
 
+/** Why every stream of a bridge ends as it is closed. */
+export const BRIDGE_CLOSED = 'bridge_closed'
+
 /** Why a request is not served. */
 export class Refusal {
   readonly status: number

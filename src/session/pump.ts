@@ -90,7 +90,7 @@ export class Pump {
     this.wake()
   }
 
-  async #step(): Promise<void> {
+  #step(): void | Promise<void> {
     const reply = this.#dueReply()
     if (reply !== undefined) return this.#giveReply(reply)
     const frame = this.#next()
@@ -157,7 +157,7 @@ export class Pump {
     if (this.#stopped) this.stop()
   }
 
-  async #give(frame: Frame): Promise<void> {
+  #give(frame: Frame): void | Promise<void> {
     // Known already, since the next frame is asked for behind this one.
     const place = { id: this.#subscription.position, epoch: this.#subscription.epoch }
     const taken = () => {
@@ -174,7 +174,7 @@ export class Pump {
     return this.#moveCursor(frame.id, taken)
   }
 
-  async #giveControl(frame: Frame, taken: () => void): Promise<void> {
+  #giveControl(frame: Frame, taken: () => void): void | Promise<void> {
     switch (frame.type) {
       case 'client_evicted':
         return

@@ -319,8 +319,9 @@ describe('the client stream', () => {
     const found = scene()
     const client = clientOf(found)
     await client.begin()
-    await found.bridge.close()
-    await until(() => client.outcome() !== undefined)
+    // Another process, which the balancer found instead.
+    client.fate = async () => new Response(null, { status: 404 })
+    await expect(client.say({ id: 4, method: '_x' })).rejects.toMatchObject({ status: 404 })
     expect(client.outcome()).toMatchObject({ code: 'sse_http_error', status: 404 })
     await expect(client.say({ id: 5, method: '_x' })).rejects.toMatchObject({ status: 404 })
   })
@@ -394,6 +395,17 @@ describe('the client stream', () => {
     expect(client.outcome()).toBe(true)
     expect(texts(client.read)).toEqual(['last words'])
     expect(client.read.find(isAnswer(1))).toMatchObject({ error: { message: 'the agent is gone' } })
+  })
+
+  it('ends in peace as the bridge is closed, and answers what waits', async () => {
+    const found = scene()
+    const client = clientOf(found)
+    const session = await client.begin()
+    await client.say(prompt(session))
+    await until(() => found.bridge.stats().streams === 2, 'both streams')
+    await found.bridge.close()
+    await until(() => client.outcome() === true, 'the end')
+    expect(client.read.at(-1)).toMatchObject({ id: 1, error: { data: { code: 'gone' } } })
   })
 
   it('closes the stream of a session that was closed, and asks for it no more', async () => {

@@ -1,4 +1,4 @@
-/** Starts the demo as a person would, and talks to it. */
+/** Starts the examples as a person would, and talks to the live demo. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,17 +8,21 @@ import { fileURLToPath } from 'node:url'
 const START = fileURLToPath(new URL('../../examples/live/start.mjs', import.meta.url))
 const PUBLISHED_URL = /http:\/\/127\.0\.0\.1:\d+/
 
-export interface Demo {
+/** An example that serves. */
+export interface Served {
   readonly url: string
   /** What it has written so far, to both outputs. */
   output(): string
+  /** Sends the signal and resolves with the exit code; null where the process did not exit by itself. */
+  stop(signal?: 'SIGINT' | 'SIGTERM'): Promise<number | null>
+}
+
+export interface Demo extends Served {
   /** Writes lines to its standard input, where that is a pipe. */
   send(...lines: string[]): void
   /** Closes its standard input, where that is a pipe. */
   endInput(): void
   stats(): Promise<DemoStats>
-  /** Sends the signal and resolves with the exit code; null where the process did not exit by itself. */
-  stop(signal?: 'SIGINT' | 'SIGTERM'): Promise<number | null>
 }
 
 export interface DemoStats {
@@ -44,19 +48,15 @@ export function endAll(): void {
   for (const child of running) child.kill('SIGKILL')
 }
 
-export async function startDemo({
-  input = 'terminal',
-  port = '0',
-  start = START,
-  env,
-}: DemoOptions = {}): Promise<Demo> {
-  const stdin = openInput(input)
-  const child = spawn(process.execPath, [start], {
-    env: { ...process.env, PORT: port, ...env },
-    stdio: [stdin.read ?? 'ignore', 'pipe', 'pipe'],
-  })
+/** Runs a program and resolves once it has printed its address. */
+export async function startServing(
+  command: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  stdin: number | 'ignore' = 'ignore',
+): Promise<Served> {
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: [stdin, 'pipe', 'pipe'] })
   running.add(child)
-  if (stdin.read !== undefined) closeSync(stdin.read)
   const exited = new Promise<number | null>((resolve) => {
     child.once('exit', (code) => {
       running.delete(child)
@@ -73,19 +73,37 @@ export async function startDemo({
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
-    exited.then((code) => reject(new Error(`the demo exited with ${code}:\n${output}`)))
+    exited.then((code) => reject(new Error(`the example exited with ${code}:\n${output}`)))
   })
 
   return {
     url,
     output: () => output,
-    send: (...lines) => stdin.write(`${lines.join('\n')}\n`),
-    endInput: () => stdin.end(),
-    stats: async () => (await fetch(`${url}/stats`)).json() as Promise<DemoStats>,
     stop(signal = 'SIGTERM') {
-      stdin.end()
       child.kill(signal)
       return exited
+    },
+  }
+}
+
+export async function startDemo({
+  input = 'terminal',
+  port = '0',
+  start = START,
+  env,
+}: DemoOptions = {}): Promise<Demo> {
+  const stdin = openInput(input)
+  const starting = startServing(process.execPath, [start], { PORT: port, ...env }, stdin.read)
+  if (stdin.read !== undefined) closeSync(stdin.read)
+  const served = await starting
+  return {
+    ...served,
+    send: (...lines) => stdin.write(`${lines.join('\n')}\n`),
+    endInput: () => stdin.end(),
+    stats: async () => (await fetch(`${served.url}/stats`)).json() as Promise<DemoStats>,
+    stop(signal) {
+      stdin.end()
+      return served.stop(signal)
     },
   }
 }
