@@ -28,7 +28,7 @@ async function bundledSize(entry: string): Promise<number> {
  * `npm run bench` prints the first one as missed until it is reached.
  */
 const LIMITS = [
-  { entry: '', limit: 4096, today: 5490 },
+  { entry: '', limit: 4096, today: 5500 },
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
   { entry: '/web', limit: 4096, today: 5300 },
