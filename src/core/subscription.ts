@@ -16,6 +16,7 @@ import {
   type Frame,
   type StateResyncRequired,
 } from './event.ts'
+import type { Filter } from './filter-index.ts'
 import type { Hub } from './hub.ts'
 import type { CheckedSubscribeOptions } from './options.ts'
 import { BoundedAsyncQueue } from './queue.ts'
@@ -160,24 +161,29 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     }
   }
 
-  /** Queues a live event, or evicts where it does not fit. */
+  /** Queues a live event; false where it did not fit, and that was the end. */
   #give(event: BusEvent, bytes: number): boolean {
     this.#armed ||= this.#drained
     // Far from every line: the usual case, worth a sixth of a delivery.
     if (this.#armed && bytes === 0 && this.size < this.#calm) this.append(event, 0)
     else if (this.push(event, bytes)) this.#warn(event.id)
-    else if (this.#options.filter?.onFull) {
-      this.#options.filter.onFull(event)
-      return true
-    } else {
-      const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
-      this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
-      this.evicted = true
-      this.close({})
-      return false
-    }
+    else return this.#overflow(event)
     this.#given = event.id
     return true
+  }
+
+  /** Tells the filter that can be told, or evicts. Apart from `#give`, which is short enough to be part of a fan-out. */
+  #overflow(event: BusEvent): boolean {
+    const { filter } = this.#options
+    if (filter?.onFull) {
+      this.passes(event, filter.onFull as Filter)
+      return true
+    }
+    const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
+    this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
+    this.evicted = true
+    this.close({})
+    return false
   }
 
   /** Once the backlog has risen, until it was down again. */

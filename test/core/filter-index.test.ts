@@ -138,6 +138,20 @@ describe('a subscriber whose filter carries an index', () => {
   })
 })
 
+it('a filter that throws when it is told so is reported, and nobody else is disturbed', async () => {
+  const { bus, reports } = observedBus({ maxQueued: 1 })
+  const error = new Error('no')
+  const onFull = () => {
+    throw error
+  }
+  bus.subscribe({ filter: new ByType().filter('a', { onFull }), warnings: false })
+  const neighbour = bus.subscribe({ filter: new ByType().filter('a'), maxQueued: 9 })
+  for (let i = 0; i < 2; i++) bus.publish({ type: 'a' })
+  expect(await framesOf(neighbour)).toEqual([1, 2])
+  expect(reports).toEqual([{ type: 'callback_error', error }])
+  expect(bus.subscriberCount).toBe(2)
+})
+
 describe('the position of a subscriber whose filter carries an index', () => {
   const subscribed = () => {
     const bus = new EventBus()
