@@ -53,11 +53,13 @@ function restOf(input: Draft): Record<string, unknown> | undefined {
   // Cheaper than a list of the keys, and most inputs have no others.
   for (const key in input) {
     if (key === 'type' || key === 'data') continue
-    // Without a prototype, `__proto__` is a key like any other.
-    const rest: Record<string, unknown> = Object.create(null)
+    const rest: Record<string, unknown> = {}
     for (const behind of keysBehindData(input)) {
       const value = input[behind]
-      if (value !== undefined) rest[behind] = value
+      if (value === undefined) continue
+      // Set, it would be the prototype, and is a key like any other.
+      if (behind === '__proto__') Object.defineProperty(rest, behind, { value, enumerable: true })
+      else rest[behind] = value
     }
     return rest
   }

@@ -62,9 +62,9 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   /**
-   * Appends a run of entries that never count, pulled one by one as the reader gets there. A run that throws is over, and
-   * the read that met it rejects with its error; the entries behind it follow. A run that is dropped is closed by its
-   * `return`. Throws `TypeError` when `values` cannot be iterated. Nothing happens on a closed queue.
+   * Appends a run of entries that never count, pulled one by one as the reader gets there. One that throws is over, and its
+   * error is the read's that met it; what is behind follows. One that is dropped is closed by its `return`. Throws
+   * `TypeError` when `values` cannot be iterated. Nothing happens on a closed queue.
    */
   forcePushAll(values: Iterable<T>): void {
     if (typeof values?.[Symbol.iterator] !== 'function') throw wrongType('values', 'iterable', values)
@@ -201,13 +201,13 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     for (let waiter = this.#firstWaiter; waiter !== undefined && !this.#pulling; waiter = this.#firstWaiter) {
       try {
         const value = (waiter.batch ? this.#takeBatch() : this.#take()) as never
-        if (value !== NOTHING) waiter.resolve({ value, done: false })
-        else if (this.#closed && !this.#pulling) waiter.resolve({ value: undefined, done: true })
-        else return
+        if (value === NOTHING && (!this.#closed || this.#pulling)) return
+        this.#firstWaiter = waiter.next // Gone before it is called back, which may lead here again.
+        waiter.resolve(value === NOTHING ? { value: undefined, done: true } : { value, done: false })
       } catch (error) {
+        this.#firstWaiter = waiter.next
         waiter.reject(error)
       }
-      this.#firstWaiter = waiter.next
     }
   }
 

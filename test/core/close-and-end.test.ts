@@ -20,6 +20,21 @@ describe('bus.close()', () => {
     expect(await settled(next)).toEqual({ value: { value: undefined, done: true } })
   })
 
+  it('calls back a reader that ends the subscription itself, once', () => {
+    const bus = busWith(0)
+    const subscription = bus.subscribe()
+    let ends = 0
+    subscription.receive(
+      () => {
+        ends++
+        void subscription.return()
+      },
+      () => {},
+    )
+    bus.close()
+    expect(ends).toBe(1)
+  })
+
   it('with { drain: false } drops what was buffered', async () => {
     const bus = busWith(0)
     const subscription = bus.subscribe()

@@ -28,7 +28,7 @@ async function bundledSize(entry: string): Promise<number> {
  * `npm run bench` prints the first one as missed until it is reached.
  */
 const LIMITS = [
-  { entry: '', limit: 4096, today: 5560 },
+  { entry: '', limit: 4096, today: 5580 },
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
   { entry: '/web', limit: 4096, today: 5300 },
@@ -37,9 +37,9 @@ const LIMITS = [
   { entry: '/client', limit: 4096, today: 7020 },
   { entry: '/router', limit: 3072, today: 4970 },
   // Both ends of the wire, and what they stand on: bus, sessions, streams, client.
-  { entry: '/acp', limit: 22_640 },
+  { entry: '/acp', limit: 22_672 },
   // The bus, and 1600 bytes on top of it.
-  { entry: '/mcp', limit: 7104 },
+  { entry: '/mcp', limit: 7136 },
 ]
 
 test.each(LIMITS)('resumable-bus$entry is no larger than $limit bytes, or than it was', async (size) => {
