@@ -42,7 +42,7 @@ const STARTS = 64
 export class Tree<Value> {
   readonly #root = new Node<Value>(false)
   /** By type; right until the tree is changed. */
-  readonly #starts = new Map<unknown, Start<Value>>()
+  #starts = new Map<unknown, Start<Value>>()
   #round = 0
 
   add(way: readonly Segment[], value: Value): void {
@@ -67,7 +67,7 @@ export class Tree<Value> {
     if (start?.system !== system || start === undefined) {
       const types = this.#next(this.#walk(this.#reached([this.#root]), system))
       start = { system, nodes: this.#next(this.#walk(types, type)), path: undefined, found: undefined }
-      if (this.#starts.size >= STARTS) this.#starts.clear()
+      if (this.#starts.size >= STARTS) this.#forget()
       this.#starts.set(type, start)
     }
     if (start.found === undefined || start.path !== path) {
@@ -115,9 +115,14 @@ export class Tree<Value> {
     if (node.groups !== undefined) for (const group of node.groups) this.#reach(group, reached)
   }
 
+  /** A cleared map would keep what it held and what it holds next alive together, once the collector has moved it. */
+  #forget(): void {
+    this.#starts = new Map()
+  }
+
   /** To the end of a way, on which there is one more of, or one less. */
   #go(way: readonly Segment[], more: 1 | -1): Node<Value> {
-    this.#starts.clear()
+    if (this.#starts.size > 0) this.#forget()
     let node = this.#root
     for (const segment of way) {
       const parent = node
