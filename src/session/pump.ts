@@ -5,7 +5,7 @@
  * the client's cursor, else waits. What the transport does not take stays in the bus's queue and ring.
  */
 
-import type { BusEvent, BusLike, Frame, Subscription } from '../index.ts'
+import type { BusEvent, BusLike, Frame, StateResyncRequired, Subscription } from '../index.ts'
 import { after, now } from '../internal/timer.ts'
 import { closedError, type TransportStream } from '../internal/transport.ts'
 import { type Fences, isFence } from './fences.ts'
@@ -30,6 +30,8 @@ export interface PumpHost {
 export class Pump {
   readonly transport: TransportStream
   readonly #host: PumpHost
+  /** The client's cursor, until its replay tells whether it is one of this log: another node may be ahead of this one. */
+  #brought: Place | undefined
   /** A client's cursor is being caught up with: replies wait. */
   #replaying: boolean
   #replayedFences = 0
@@ -64,6 +66,7 @@ export class Pump {
     const { id, epoch } = cursor ?? taken
     this.#subscription = host.bus.subscribe({ lastEventId: id, epoch })
     this.#place = { id, epoch: this.#subscription.epoch }
+    if (cursor) this.#brought = this.#place
   }
 
   /** Begins in a moment: what brought the transport is done first. Never rejects. */
@@ -181,14 +184,24 @@ export class Pump {
       case 'replay_complete':
         // Of a subscription that took over from another: the client asked for no replay.
         if (!this.#replaying) return taken()
+        this.#judge(true)
         return this.#send(this.#counted(frame), () => {
           this.#replaying = false
           taken()
         })
       case 'state_resync_required':
+        if ((frame as StateResyncRequired).data.reason === 'epoch_reset') this.#judge(false)
         this.#cursor = undefined
     }
     return this.#send(frame, taken)
+  }
+
+  /** Replies behind the client's cursor are due again. */
+  #judge(isValid: boolean): void {
+    const brought = this.#brought
+    if (brought === undefined) return
+    this.#brought = undefined
+    this.#host.replies.resume(({ epoch, id }) => isValid && epoch === brought.epoch && id <= brought.id)
   }
 
   /** `replay_complete` without the fences. */

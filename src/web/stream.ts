@@ -6,7 +6,7 @@
  * end, and a new one goes on from its position. So every reconnect makes progress, however fast the bus is.
  */
 
-import type { BusEvent, BusLike, Frame, SubscribeOptions } from '../index.ts'
+import type { BusEvent, BusLike, Frame, StateResyncRequired, SubscribeOptions } from '../index.ts'
 import { createPump, type EndReason, type Pump } from '../internal/pump.ts'
 import { soon } from '../internal/soon.ts'
 import { after } from '../internal/timer.ts'
@@ -43,8 +43,6 @@ export function streamOf(
   bytes: Bytes,
 ): Pump {
   const { signal, heartbeatEvent, closeTimeoutMs = 500, onOpen, onClose } = options
-  // Read before: a bus may have moved on by the time that its `subscribe` returns.
-  let head = bus.lastEventId
   let subscription = bus.subscribe(plan)
   const refused = signal?.aborted
   const encoder = encoderOf(options, bytes.encode, (diagnostic) => subscription.report(diagnostic))
@@ -88,7 +86,15 @@ export function streamOf(
     const text = encoder.control(whole as Frame)
     // A client that got no id with its replay gets a cursor behind it.
     if (completes && lastId === primed) {
-      return { bytes: bytes.encode(text + encoder.cursor(head, subscription.epoch)), cursor: head, completes }
+      // Of what was replayed: a bus on a backend may be elsewhere by now than where it stood at `subscribe`.
+      const { position, epoch } = subscription
+      return { bytes: bytes.encode(text + encoder.cursor(position, epoch)), cursor: position, completes }
+    }
+    if (type === 'state_resync_required' && !replaying && text !== '') {
+      // Told in the middle of a stream, as a bus on a backend may: a client that reconnects is not to be told again.
+      const { earliestAvailableId, epoch } = (frame as StateResyncRequired).data
+      const cursor = earliestAvailableId - 1
+      return { bytes: bytes.encode(text + encoder.cursor(cursor, epoch)), cursor, completes }
     }
     return text === '' && !completes ? null : { bytes: bytes.encode(text), cursor: undefined, completes }
   }
@@ -96,7 +102,7 @@ export function streamOf(
   /** A new subscription in place of the one that was evicted, where nothing between them is lost. */
   const goOn = (): boolean => {
     const { position, epoch } = subscription
-    const { closed, lastEventId, earliestAvailableId } = bus
+    const { closed, earliestAvailableId } = bus
     if (closed || position + 1 < earliestAvailableId) return false
     try {
       subscription = bus.subscribe({ ...plan, from: undefined, lastEventId: position, epoch })
@@ -104,7 +110,6 @@ export function streamOf(
       // The limit: somebody else has taken the place.
       return false
     }
-    head = lastEventId
     continued = true
     return true
   }
