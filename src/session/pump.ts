@@ -29,6 +29,8 @@ export interface PumpHost {
 
 export class Pump {
   readonly transport: TransportStream
+  /** Waits for the replay to tell whether the client's cursor is one of this log. */
+  judged: ((isValid: boolean) => void) | undefined
   readonly #host: PumpHost
   /** A client's cursor is being caught up with: replies wait. */
   #replaying: boolean
@@ -181,14 +183,21 @@ export class Pump {
       case 'replay_complete':
         // Of a subscription that took over from another: the client asked for no replay.
         if (!this.#replaying) return taken()
+        this.#judge(true)
         return this.#send(this.#counted(frame), () => {
           this.#replaying = false
           taken()
         })
       case 'state_resync_required':
+        if ((frame.data as { reason: string }).reason === 'epoch_reset') this.#judge(false)
         this.#cursor = undefined
     }
     return this.#send(frame, taken)
+  }
+
+  #judge(isValid: boolean): void {
+    this.judged?.(isValid)
+    this.judged = undefined
   }
 
   /** `replay_complete` without the fences. */

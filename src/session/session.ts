@@ -207,8 +207,11 @@ export class ResumableSession {
     }
     if (cursor) {
       const { epoch = bus.epoch, id } = cursor
-      const isValid = epoch === bus.epoch && id <= bus.lastEventId
-      this.#replies.resume((fence) => isValid && fence.epoch === epoch && fence.id <= id)
+      const resume = (isValid: boolean) =>
+        this.#replies.resume((fence) => isValid && fence.epoch === epoch && fence.id <= id)
+      // Another node may be ahead of this one: whether its log has that place, the replay tells.
+      if (cursor.epoch === bus.epoch && id > bus.lastEventId) pump.judged = resume
+      else resume(epoch === bus.epoch && id <= bus.lastEventId)
     }
     const replaced = this.#pump
     this.#pump = pump

@@ -6,10 +6,8 @@ import { connectBus } from '../../src/client/index.ts'
 import type { BusEvent, BusLike, Frame } from '../../src/index.ts'
 import { serveSse } from '../../src/node/index.ts'
 import { read } from '../conformance/world.ts'
-import type { Fate } from '../support/chaos-plan.ts'
-import { chaosProxy } from '../support/chaos-proxy.ts'
 import { complete, range } from '../support/frames.ts'
-import { KEY, node, pair, publish } from '../support/redis-bus.ts'
+import { KEY, lagging, node, pair, publish } from '../support/redis-bus.ts'
 import { describeOnRedis, RedisServer } from '../support/redis-server.ts'
 import { until, within } from '../support/until.ts'
 
@@ -50,18 +48,6 @@ function ids(url: string, lastEventId: string): string[] {
   }
   readAll().catch(() => {})
   return seen
-}
-
-/** A node that hears of the stream late, though it is answered at once. */
-async function lagging(server: RedisServer) {
-  let connections = 0
-  const slow: Fate = {
-    ...{ place: 'anywhere', from: Infinity, way: 'reset', pieces: Infinity },
-    ...{ holdMs: 0, delayMs: 300, stallMs: 0 },
-  }
-  // The second connection is the one that reads.
-  const proxy = await chaosProxy(server.port, () => (++connections % 2 === 0 ? slow : undefined))
-  return node(`redis://127.0.0.1:${proxy.port}`)
 }
 
 describeOnRedis('`serveSse` on two nodes', () => {

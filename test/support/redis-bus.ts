@@ -9,7 +9,10 @@ import {
   type RedisBusOptions,
   type RedisDiagnostic,
 } from '../../src/redis/index.ts'
+import type { Fate } from './chaos-plan.ts'
+import { chaosProxy } from './chaos-proxy.ts'
 import { Ledger } from './ledger.ts'
+import type { RedisServer } from './redis-server.ts'
 import { until } from './until.ts'
 
 export const KEY = 'bus'
@@ -49,6 +52,18 @@ export async function node(url: string, options: Partial<RedisBusOptions> = {}):
 /** Two of them on the same stream. */
 export async function pair(url: string, options: Partial<RedisBusOptions> = {}): Promise<[Node, Node]> {
   return [await node(url, options), await node(url, options)]
+}
+
+/** A node that hears late of what others publish, though what it asks is answered at once. */
+export async function lagging(server: RedisServer): Promise<Node> {
+  const slow: Fate = {
+    ...{ place: 'anywhere', from: Infinity, way: 'reset', pieces: Infinity },
+    ...{ holdMs: 0, delayMs: 300, stallMs: 0 },
+  }
+  let connections = 0
+  // The second connection is the one that reads.
+  const proxy = await chaosProxy(server.port, () => (++connections % 2 === 0 ? slow : undefined))
+  return node(`redis://127.0.0.1:${proxy.port}`)
 }
 
 /** Publishes one behind the other, and returns the events. */
