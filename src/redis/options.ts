@@ -40,7 +40,10 @@ export interface RedisBusOptions extends Omit<EventBusOptions, 'epoch' | 'startA
   key: string
   /** What each key begins with, default nothing. */
   prefix?: string | undefined
-  /** Milliseconds that an idle stream outlives the last bus that had it open; default 0: it stays. */
+  /**
+   * Milliseconds that an idle stream outlives the last bus that had it open; default 0: it stays. Less than 3000 is raised
+   * to that.
+   */
   ttlMs?: number | undefined
   /** Milliseconds until what Redis did not confirm is rejected, default 10,000; 0 and `Infinity`: never. */
   timeoutMs?: number | undefined
@@ -67,7 +70,7 @@ export function checkRedisOptions(options: RedisBusOptions) {
   }
 }
 
-/** Redis knows no `Infinity`: both that and 0 are never. */
+/** Redis knows no `Infinity`, nor what is too large for it: that and 0 are never. */
 function finite(ms: number): number {
-  return ms === Infinity ? 0 : ms
+  return ms > Number.MAX_SAFE_INTEGER ? 0 : ms
 }

@@ -209,6 +209,8 @@ export class Outbox {
       this.#tail.isOpen && epoch === this.#tail.epoch && first + texts.length - 1 > this.#tail.head
     if (isToCome || !this.#steps.delete(mark)) return
     for (const sending of sendings) this.#identify(sending, sending.id)
+    // It got ids that this node has read as others': an older copy of the stream is in its place.
+    if (epoch === this.#tail.epoch) void this.#tail.look().catch(() => {})
   }
 
   #refused(sendings: Sending[], mark: string): void {

@@ -9,6 +9,8 @@ import type { Entry } from './reader.ts'
 
 /** Entries that the stream keeps beyond the ring, for nodes that are a moment behind. */
 const SLACK = 1000
+/** Three times as long as it takes an open bus to look at its stream, which keeps it. */
+const MIN_TTL_MS = 3000
 /** Entries that are read at a time. */
 const PAGE = 500
 
@@ -43,7 +45,7 @@ export class RedisStream {
     this.#ringSize = ringSize
     // Redis is told 0 for "none".
     this.#cap = maxRingBytes === Infinity ? 0 : maxRingBytes
-    this.#ttlMs = ttlMs
+    this.#ttlMs = ttlMs && Math.max(ttlMs, MIN_TTL_MS)
   }
 
   /** How the stream stands; it is made, with a fresh epoch, where it is not there or not the one where `place` is. */
