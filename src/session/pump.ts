@@ -5,7 +5,7 @@
  * the client's cursor, else waits. What the transport does not take stays in the bus's queue and ring.
  */
 
-import type { BusEvent, BusLike, Frame, Subscription } from '../index.ts'
+import type { BusEvent, BusLike, Frame, StateResyncRequired, Subscription } from '../index.ts'
 import { after, now } from '../internal/timer.ts'
 import { closedError, type TransportStream } from '../internal/transport.ts'
 import { type Fences, isFence } from './fences.ts'
@@ -29,9 +29,9 @@ export interface PumpHost {
 
 export class Pump {
   readonly transport: TransportStream
-  /** Waits for the replay to tell whether the client's cursor is one of this log. */
-  judged: ((isValid: boolean) => void) | undefined
   readonly #host: PumpHost
+  /** The client's cursor, until its replay tells whether it is one of this log: another node may be ahead of this one. */
+  #brought: Place | undefined
   /** A client's cursor is being caught up with: replies wait. */
   #replaying: boolean
   #replayedFences = 0
@@ -66,6 +66,7 @@ export class Pump {
     const { id, epoch } = cursor ?? taken
     this.#subscription = host.bus.subscribe({ lastEventId: id, epoch })
     this.#place = { id, epoch: this.#subscription.epoch }
+    if (cursor) this.#brought = this.#place
   }
 
   /** Begins in a moment: what brought the transport is done first. Never rejects. */
@@ -189,15 +190,18 @@ export class Pump {
           taken()
         })
       case 'state_resync_required':
-        if ((frame.data as { reason: string }).reason === 'epoch_reset') this.#judge(false)
+        if ((frame as StateResyncRequired).data.reason === 'epoch_reset') this.#judge(false)
         this.#cursor = undefined
     }
     return this.#send(frame, taken)
   }
 
+  /** Replies behind the client's cursor are due again. */
   #judge(isValid: boolean): void {
-    this.judged?.(isValid)
-    this.judged = undefined
+    const brought = this.#brought
+    if (brought === undefined) return
+    this.#brought = undefined
+    this.#host.replies.resume(({ epoch, id }) => isValid && epoch === brought.epoch && id <= brought.id)
   }
 
   /** `replay_complete` without the fences. */

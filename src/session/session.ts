@@ -14,7 +14,7 @@
  * Replies. A reply notes the bus's head; the pump sends it once its own place is there and no cursor is being caught up
  * with. That is the whole ordering rule, live or not. On an asynchronous bus the head covers what `publish` has resolved
  * for. A reply that was taken stays until a cursor at or past its fence (fences.ts) comes back; any other cursor makes it
- * due again. What is still unknown about a fence counts as not seen: a reply twice is dropped by the client, a lost one
+ * due again, as soon as its replay has told which it is. What is still unknown about a fence counts as not seen: a reply twice is dropped by the client, a lost one
  * is not found again.
  *
  * An ended bus. Once all has gone out, the grace is a deadline that no further attachment moves: a client that comes back
@@ -151,7 +151,7 @@ export class ResumableSession {
       if (replaced) this.#leave(replaced)
       return false
     }
-    return this.#install(pump, cursor)
+    return this.#install(pump)
   }
 
   /** The transport is gone, or to go: it is closed. Does nothing for any but the one that is attached. */
@@ -197,21 +197,13 @@ export class ResumableSession {
     this.#end()
   }
 
-  #install(pump: Pump, cursor: { id: number; epoch: string | undefined } | undefined): boolean {
-    const { bus, onReclaim, onReplace } = this.#options
+  #install(pump: Pump): boolean {
+    const { onReclaim, onReplace } = this.#options
     // Subscribing calls the bus's diagnostics, which are user code.
     if (this.#isClosed) {
       pump.stop()
       this.#closeTransport(pump.transport, 'gone')
       return false
-    }
-    if (cursor) {
-      const { epoch = bus.epoch, id } = cursor
-      const resume = (isValid: boolean) =>
-        this.#replies.resume((fence) => isValid && fence.epoch === epoch && fence.id <= id)
-      // Another node may be ahead of this one: whether its log has that place, the replay tells.
-      if (cursor.epoch === bus.epoch && id > bus.lastEventId) pump.judged = resume
-      else resume(epoch === bus.epoch && id <= bus.lastEventId)
     }
     const replaced = this.#pump
     this.#pump = pump
