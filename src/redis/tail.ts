@@ -45,6 +45,8 @@ export class StreamTail implements Member {
   #appending = 0
   /** Somebody else's events are between. */
   #isBehind = false
+  /** Settles with the answer to the last step. */
+  #answer: Promise<unknown> = Promise.resolve()
   /** Goes on when what this node published is taken as far as it was told. */
   #own: Promise<void> = Promise.resolve()
   #error: unknown
@@ -168,6 +170,12 @@ export class StreamTail implements Member {
   }
 
   async feed(entries: readonly Entry[], turn: number): Promise<void> {
+    const [first] = entries
+    if (first !== undefined && numberOf(first[0]) > this.head + 1) await this.#toldOfOwn()
+    await this.#feed(entries, turn)
+  }
+
+  async #feed(entries: readonly Entry[], turn: number): Promise<void> {
     let left = this.#pace
     for (const [id, [name, text = '', , mark = '']] of entries) {
       if (left-- === 0) {
@@ -183,8 +191,10 @@ export class StreamTail implements Member {
   /** Appends a step of this node's own. */
   async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
     this.#appending++
+    const answer = this.stream.append(epoch, mark, texts)
+    this.#answer = answer.catch(() => {})
     try {
-      return await this.stream.append(epoch, mark, texts)
+      return await answer
     } finally {
       // Behind what the answer brings about, which may be the next step.
       if (--this.#appending === 0) setImmediate(() => this.#link.wake())
@@ -199,8 +209,15 @@ export class StreamTail implements Member {
     this.#own = this.#own.then(async () => {
       this.#isBehind = epoch !== this.epoch || first > this.head + 1
       if (this.#isBehind) this.#link.wake()
-      else await this.feed(entries, this.turn)
+      else await this.#feed(entries, this.turn)
     })
+  }
+
+  /** What a byte cap has driven out of the stream already may be this node's own, and on its way as an answer. */
+  async #toldOfOwn(): Promise<void> {
+    await this.#answer
+    await breath()
+    await this.#own
   }
 
   close(): void {
@@ -245,6 +262,7 @@ export class StreamTail implements Member {
   async #look(): Promise<Known> {
     try {
       const known = await this.stream.look(this.#window)
+      if (known.firstId > this.head + 1) await this.#toldOfOwn()
       this.#adopt(known)
       return known
     } catch (error) {

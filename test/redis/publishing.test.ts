@@ -35,12 +35,12 @@ async function throughout(nodes: readonly Node[], happening: (publishers: Publis
 }
 
 describeOnRedis('what two nodes publish without waiting', () => {
-  it.each([0, 50, 8000])(
-    'comes to every subscriber of the node that published it, with a ring of %d',
+  it.each([{ ringSize: 0 }, { ringSize: 50 }, { ringSize: 8000 }, { maxRingBytes: 10_000 }])(
+    'comes to every subscriber of the node that published it: %j',
     { timeout: TIMEOUT },
-    async (ringSize) => {
+    async (options) => {
       const server = await RedisServer.start()
-      const { bus } = await node(server.url, { ringSize })
+      const { bus } = await node(server.url, options)
       const follower = new Follower(bus)
       const events = await Promise.all(range(1, 5000).map((n) => bus.publish({ type: 'tick', data: n })))
       await follower.upTo(last(events as BusEvent[]))
