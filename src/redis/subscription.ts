@@ -4,7 +4,7 @@ import { controlFrame } from '../core/event.ts'
 import type { Hub } from '../core/hub.ts'
 import type { CheckedSubscribeOptions } from '../core/options.ts'
 import { BusSubscription } from '../core/subscription.ts'
-import type { Restart } from './tail.ts'
+import type { Restart } from './listener.ts'
 
 export class RedisSubscription extends BusSubscription {
   /** It is given what comes, from a place that is known. */

@@ -6,9 +6,10 @@
  * subscribed is told so in its place.
  */
 
-import type { BusEvent, StateResyncRequired } from '../core/event.ts'
+import type { BusEvent } from '../core/event.ts'
 import { sizeOf } from '../internal/kept.ts'
 import { codeOf, type Link, type Member } from './link.ts'
+import type { Listener } from './listener.ts'
 import type { CheckedRedisOptions } from './options.ts'
 import type { Entry } from './reader.ts'
 import { eventOf, type Known, RedisStream } from './stream.ts'
@@ -16,25 +17,6 @@ import { type View, Window } from './window.ts'
 
 /** A reader gets a chance behind so many events, or a quarter of its cap. */
 const MAX_PACE = 64
-
-/** What a window that begins anew says of what was before. */
-export type Restart = Omit<StateResyncRequired['data'], 'lastDeliveredId'> & {
-  readonly lastDeliveredId: number
-}
-
-/** Who is told what is read. */
-export interface Listener {
-  /** An event, and the mark of its publisher. */
-  onEvent(event: BusEvent, bytes: number, mark: string): void
-  /** Events are gone, or the stream is another one. */
-  onRestart(restart: Restart): void
-  /** There will be no more events. */
-  onEnd(): void
-  /** It stands in the stream: there it reads on, and publishes. */
-  onOpen(): void
-  onUp(): void
-  onDown(error: unknown): void
-}
 
 export class StreamTail implements Member {
   readonly stream: RedisStream
