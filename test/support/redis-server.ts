@@ -31,6 +31,12 @@ export function describeOnRedis(name: string, tests: () => void): void {
   describe.skipIf(!isThere)(name, tests)
 }
 
+/** None outlives the tests, also where a run is broken off. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 export class RedisServer {
   readonly port: number
   readonly #directory = mkdtempSync(join(tmpdir(), 'resumable-bus-redis-'))
@@ -71,6 +77,8 @@ export class RedisServer {
       { stdio: ['ignore', 'pipe', 'ignore'] },
     )
     this.#process = child
+    running.add(child)
+    child.once('exit', () => running.delete(child))
     let said = ''
     const ready = new Promise<void>((resolve, reject) => {
       child.stdout?.on('data', (text) => {
