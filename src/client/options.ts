@@ -48,7 +48,7 @@ export interface SseOptions {
   headers?: RequestInit['headers'] | undefined
   /** Sent anew with each connection; so no stream, which could be sent once only. */
   body?: Exclude<RequestInit['body'], null | ReadableStream> | undefined
-  credentials?: RequestCredentials | undefined
+  credentials?: RequestInit['credentials'] | undefined
   /** Where to start: a cursor of an earlier stream, or an integer ≥ 0. One line without NUL. */
   lastEventId?: number | string | undefined
   /**

@@ -89,6 +89,13 @@ describe.each(CONSUMERS.filter(({ resolution }) => resolution === 'node16'))('fo
     }
     expect(compiled(consumer, true, needy.map(aloneOf)).map(textOf)).toEqual([])
   })
+
+  test('and a server that has no library of the DOM can read all of them', () => {
+    const faults = compiled(consumer, true, entriesOf(project()).map(aloneOf), {
+      options: { lib: ['lib.es2022.d.ts'] },
+    })
+    expect(faults.map(textOf)).toEqual([])
+  })
 })
 
 test('what must not compile fails for the reason that is written beside it', async () => {
