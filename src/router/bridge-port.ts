@@ -43,8 +43,8 @@ export interface PortBridge {
 
 /**
  * Posts the events that the other side subscribes to. One subscriber of the bus however many subscriptions it has, which
- * posts inside `publish` and queues nothing: never evicted, live only. It ends with the port's `close` event, with
- * `close()`, or with the bus.
+ * posts inside `publish` and queues nothing: never evicted, live only. It ends with the port's `close` event, that of a
+ * worker given as the port (`exit`), with `close()`, or with the bus.
  *
  * What a port is posted waits in that port until its other side reads, and nothing on this side can see or bound that:
  * close the port of a side that is stuck. A browser without the port's `close` event needs `close()` to be called.
@@ -92,10 +92,15 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
     }
   }
   const close = () => {
-    listen('remove', 'message', hear)
-    listen('remove', 'close', close)
+    for (const [type, listener] of heard) listen('remove', type, listener)
     void subscription.return()
   }
+  // A port ends with `close`, a Worker of Node, given in place of one, with `exit`.
+  const heard = [
+    ['message', hear],
+    ['close', close],
+    ['exit', close],
+  ] as const
   const route = (event: BusEvent) => {
     try {
       post(event)
@@ -104,8 +109,7 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
     }
   }
   const subscription = bus.subscribe({ filter: routing({}, route), warnings: false })
-  listen('add', 'message', hear)
-  listen('add', 'close', close)
+  for (const [type, listener] of heard) listen('add', type, listener)
   port.start?.()
   onEnd(subscription, close)
   return { close, [dispose]: close }

@@ -228,4 +228,18 @@ describe('workers', () => {
     await stuck.worker.terminate()
     await until(() => bus.subscriberCount === 18, 'the end of the worker that never read')
   }, 90_000)
+
+  it('of Node may be given in place of their ports, and free their slot as they end', async () => {
+    const bus = new EventBus()
+    const worker = new Worker(
+      `require('node:worker_threads').parentPort.on('message', () => {}).postMessage({ op: 'subscribe', id: 1 })`,
+      { eval: true },
+    )
+    bridgePort(bus, worker)
+    await within(once(worker, 'message'), 'the request of the worker', 60_000)
+    expect(bus.subscriberCount).toBe(1)
+    await worker.terminate()
+    expect(bus.subscriberCount).toBe(0)
+    expect(['message', 'close', 'exit'].map((type) => worker.listenerCount(type))).toEqual([0, 0, 0])
+  })
 })
