@@ -110,8 +110,8 @@ export class Outbox {
   }
 
   /**
-   * Records the end behind everything that was published before. Rejects with `BackendUnavailableError` where Redis does
-   * not confirm that in time.
+   * Records the end behind everything that was published before, and reads up to there. Rejects with
+   * `BackendUnavailableError` where Redis does not confirm that in time.
    */
   async end(): Promise<void> {
     await this.idle()
@@ -130,8 +130,11 @@ export class Outbox {
     const recorded = async () => {
       while (!isLate) {
         try {
-          if ((await this.#tail.stream.end(this.#tail.epoch)) === 'ended') break
-          await this.#tail.look()
+          const answer = await this.#tail.stream.end(this.#tail.epoch)
+          const { lastEventId } = await this.#tail.look()
+          if (answer !== 'ended') continue
+          await this.#tail.readUpTo(lastEventId)
+          break
         } catch (error) {
           this.#lastError = error
           await this.#tail.again()
