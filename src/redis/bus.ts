@@ -51,7 +51,7 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
       onRestart: (restart) => {
         hub.fannedOut = restart.earliestAvailableId - 1
         for (const subscription of hub.subscribers) (subscription as RedisSubscription).restart(restart)
-        outbox.passed()
+        outbox.passed(restart.reason === 'ring_evicted')
       },
       onEnd: () => this.#finish(),
       onOpen: () => outbox.flushSoon(),
@@ -99,7 +99,8 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
    * most once.
    *
    * Rejects with `BackendUnavailableError` (`code: 'backend_unavailable'`) when Redis has not confirmed it within
-   * `timeoutMs`, or at once where 10,000 others wait for a Redis that is away. Then it may still be stored: publish it again
+   * `timeoutMs`, when the answer was lost and the stream no longer shows whether it was stored, or at once where 10,000
+   * others wait for a Redis that is away. Then it may still be stored: publish it again
    * only where twice does no harm.
    */
   async publish(input: PublishInput<Events>): Promise<EventOf<Events> | undefined> {

@@ -30,6 +30,19 @@ export interface Place {
   readonly mark: string
 }
 
+/** Events that are appended together. */
+export interface Step {
+  readonly epoch: string
+  readonly mark: string
+  /** The mark of the step that must be in the stream for this one to be taken, behind the id `floor`; empty for none. */
+  readonly before: string
+  readonly floor: number
+  readonly texts: readonly string[]
+}
+
+/** The last id; or else the stream is another one, has ended, or lacks the step before. */
+export type Appended = number | 'epoch' | 'ended' | 'early'
+
 export class RedisStream {
   readonly key: string
   readonly #link: Link
@@ -72,10 +85,10 @@ export class RedisStream {
   }
 
   /** Appends events in one step; the id of the last one, or why there is none. */
-  async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
-    const limit = this.#ringSize + SLACK
-    const reply = this.#link.run('append', this.key, epoch, limit, this.#ttlMs, this.#cap, mark, ...texts)
-    return (await reply) as number | 'epoch' | 'ended'
+  async append({ epoch, mark, before, floor, texts }: Step): Promise<Appended> {
+    const limits = [this.#ringSize + SLACK, this.#ttlMs, this.#cap]
+    const args = [epoch, ...limits, mark, before, floor, ...texts]
+    return (await this.#link.run('append', this.key, ...args)) as Appended
   }
 
   /** Records the end; twice is once. */

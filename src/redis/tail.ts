@@ -11,7 +11,7 @@ import { sizeOf } from '../internal/kept.ts'
 import { codeOf, type Link, type Member } from './link.ts'
 import type { CheckedRedisOptions } from './options.ts'
 import type { Entry } from './reader.ts'
-import { eventOf, type Known, RedisStream } from './stream.ts'
+import { type Appended, eventOf, type Known, RedisStream, type Step } from './stream.ts'
 import { type View, Window } from './window.ts'
 
 /** A reader gets a chance behind so many events, or a quarter of its cap. */
@@ -181,10 +181,10 @@ export class StreamTail implements Member {
   }
 
   /** Appends a step of this node's own. */
-  async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
+  async append(step: Step): Promise<Appended> {
     this.#appending++
     try {
-      return await this.stream.append(epoch, mark, texts)
+      return await this.stream.append(step)
     } finally {
       // Behind what the answer brings about, which may be the next step.
       if (--this.#appending === 0) setImmediate(() => this.#link.wake())
@@ -192,7 +192,7 @@ export class StreamTail implements Member {
   }
 
   /** Takes what a publisher of this node was told, ahead of the reader where nobody else's event is between. */
-  feedOwn(epoch: string, first: number, texts: readonly string[], mark: string): void {
+  feedOwn({ epoch, texts, mark }: Step, first: number): void {
     const entries = texts.map(
       (text, at): Entry => [`0-${first + at}`, [epoch, text, 'mark', `${mark}.${at + 1}`]],
     )
