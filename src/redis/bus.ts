@@ -5,7 +5,7 @@
 
 import type { CloseOptions, SubscribeOptions, Subscription } from '../core/bus-like.ts'
 import type { BusStats } from '../core/diagnostics.ts'
-import { draftOf } from '../core/draft.ts'
+import { draftOf, rejection } from '../core/draft.ts'
 import type { AnyEvents, EventMap, EventOf, Frame, PublishInput, StateResyncRequired } from '../core/event.ts'
 import { Hub } from '../core/hub.ts'
 import { checkSubscribeOptions } from '../core/options.ts'
@@ -109,6 +109,9 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
     // Getters and `toJSON` ran just now, and may have ended the bus.
     if (this.#isEnding) return undefined
     if (draft.id === undefined) return this.#hub.reject(draft)
+    if (this.#tail.head + this.#outbox.waiting >= Number.MAX_SAFE_INTEGER) {
+      return this.#hub.reject(rejection('ids_exhausted', draft.type))
+    }
     const event = await this.#outbox.publish(`{${envelopeJson(draft).slice(NO_ID.length)}`)
     if (event !== undefined) this.#published++
     return event as EventOf<Events> | undefined

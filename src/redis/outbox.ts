@@ -74,12 +74,16 @@ export class Outbox {
     this.#timeoutMs = timeoutMs
   }
 
+  /** How many events may still get an id. */
+  get waiting(): number {
+    return this.#pending.length - this.#front
+  }
+
   /** Settles with the event when this node has it, with undefined where the bus had ended. */
   publish(text: string): Promise<BusEvent | undefined> {
     return new Promise((settle, fail) => {
-      const deadline = now() + this.#timeoutMs
       if (!this.#link.isUp && this.#unsent.length >= MAX_WAITING) return fail(this.#unavailable('publish'))
-      const sending = { text, settle, fail, deadline, id: 0, isOver: false }
+      const sending = { text, settle, fail, deadline: now() + this.#timeoutMs, id: 0, isOver: false }
       this.#pending.push(sending)
       this.#unsent.push(sending)
       if (!this.#stopTimer) this.#arm()

@@ -11,6 +11,8 @@ import type { Entry } from './reader.ts'
 const SLACK = 1000
 /** Entries that are read at a time. */
 const PAGE = 500
+/** An open bus looks at its stream each second, which may come late. */
+const LEAST_TTL_MS = 3000
 
 /** A stream as it was when it was looked at. */
 export interface Known {
@@ -19,6 +21,8 @@ export interface Known {
   readonly earliestAvailableId: number
   /** The oldest entry that is there. */
   readonly firstId: number
+  /** The oldest within the byte cap. */
+  readonly retainedId: number
   readonly lastEventId: number
   readonly ended: boolean
 }
@@ -56,7 +60,8 @@ export class RedisStream {
     this.#ringSize = ringSize
     // Redis is told 0 for "none".
     this.#cap = maxRingBytes === Infinity ? 0 : maxRingBytes
-    this.#ttlMs = ttlMs
+    // More than Redis can add to its clock is never either way.
+    this.#ttlMs = ttlMs && Math.min(Math.max(ttlMs, LEAST_TTL_MS), Number.MAX_SAFE_INTEGER)
   }
 
   /** How the stream stands; it is made, with a fresh epoch, where it is not there or not the one where `place` is. */
@@ -73,9 +78,9 @@ export class RedisStream {
       this.#ttlMs,
       this.#cap,
     )
-    const [now, firstId, lastEventId, ended] = reply as [string, number, number, number]
-    const earliestAvailableId = Math.max(firstId, lastEventId + 1 - this.#ringSize)
-    return { epoch: now, earliestAvailableId, firstId, lastEventId, ended: ended === 1 }
+    const [now, firstId, lastEventId, ended, retainedId] = reply as [string, number, number, number, number]
+    const earliestAvailableId = Math.max(retainedId, lastEventId + 1 - this.#ringSize)
+    return { epoch: now, earliestAvailableId, firstId, retainedId, lastEventId, ended: ended === 1 }
   }
 
   /** Entries behind `id`, up to `last`. */
@@ -97,7 +102,17 @@ export class RedisStream {
   }
 }
 
-/** An event as every node sees it: what JSON made of it. Throws where the text is none of a bus's. */
+/** An event as every node sees it: what JSON made of it. */
 export function eventOf(id: number, text: string): BusEvent {
   return Object.freeze(stamp(JSON.parse(`{"id":${id},${text.slice(1)}`)))
+}
+
+/** The same of an entry that somebody else may have written; none where no bus did. */
+export function eventAt(id: number, text: string): BusEvent | undefined {
+  try {
+    const event = eventOf(id, text)
+    return event.id === id && typeof event.type === 'string' ? event : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -144,7 +144,7 @@ describeOnRedis('`ttlMs`', () => {
     await a.bus.close()
     const follower = new Follower(b.bus)
     // Longer than it lives by itself.
-    await pause(2500)
+    await pause(4500)
     expect(await exists(server)).toBe(true)
     await follower.upTo(last(await publish(b.bus, 1)))
     expect(follower.resyncs).toEqual([])
