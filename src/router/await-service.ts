@@ -110,7 +110,11 @@ export class AwaitService {
     waiter.holds(() => this.#waiters.delete(waiter))
     const join = () => share.add(waiter)
     if (since === undefined) join()
-    else this.#search(waiter, { lastEventId: since, filter: matchEvents(patterns), warnings: false }, join)
+    else {
+      const filter = matchEvents(patterns)
+      // What comes while a replay is awaited is read right behind it, the reply perhaps among it.
+      this.#search(waiter, { lastEventId: since, filter, warnings: false, maxQueued: Infinity }, join)
+    }
     return waiter
   }
 
@@ -148,18 +152,18 @@ export class AwaitService {
       waiter.holds(() => void subscription.return())
       let searched = false
       let joined = false
-      const step = (frame: Frame | undefined) => {
+      const step = (frame: Frame | undefined, over = false) => {
         for (; frame !== undefined; frame = subscription.tryNext()) {
           if (frame.id !== undefined) waiter.take(frame)
           else searched ||= frame.type === 'replay_complete'
         }
         if (joined) return
-        if (searched || subscription.closed) {
+        if (searched || over) {
           // What is done here may bring the end, which leads here again.
           joined = true
           void subscription.return()
           join()
-        } else subscription.receive(({ value }) => step(value), fail)
+        } else subscription.receive(({ value, done }) => step(value, done), fail)
       }
       const fail = (error: unknown) => {
         searched = true

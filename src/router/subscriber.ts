@@ -58,6 +58,8 @@ export class Subscriber {
   /** A frame that came while nothing was queued. */
   #received: Frame | undefined
   #asking = false
+  /** The subscription has given its last frame; one that is closed may still have some to come from elsewhere. */
+  #over = false
   #due = false
   #running = 0
   #closed = false
@@ -157,20 +159,22 @@ export class Subscriber {
     try {
       const frame = subscription.tryNext()
       if (frame !== undefined) return frame
-      const { evicted, closed, position, epoch } = subscription
+      const { evicted, position, epoch } = subscription
       if (this.#behind < Infinity || evicted) {
         // In one step, so that nobody else takes the slot.
         void subscription.return()
         const lastEventId = Math.min(position, this.#behind - 1)
         this.#behind = Infinity
+        this.#over = false
         this.#subscription = this.#subscribe(lastEventId, epoch)
         this.#wake()
-      } else if (closed) this.end()
+      } else if (this.#over) this.end()
       else {
         this.#asking = true
-        subscription.receive(({ value }) => {
+        subscription.receive(({ value, done = false }) => {
           this.#asking = false
           this.#received = value
+          this.#over = done
           this.#wake()
         }, this.#fail)
       }
