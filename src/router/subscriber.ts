@@ -55,11 +55,9 @@ export class Subscriber {
   #subscription: Subscription
   /** The first event that did not fit into the queue: from there on, the ring keeps them. */
   #behind = Infinity
-  /** A frame that came while nothing was queued. */
-  #received: Frame | undefined
+  /** A frame that came while nothing was queued; null for the end, which `closed` does not tell: frames may be on their way. */
+  #received: Frame | undefined | null
   #asking = false
-  /** The subscription has given its last frame; one that is closed may still have some to come from elsewhere. */
-  #over = false
   #due = false
   #running = 0
   #closed = false
@@ -145,7 +143,7 @@ export class Subscriber {
     for (let turn = 0; !this.#closed && this.#running < this.#concurrency; turn++) {
       const frame = turn < TURN ? this.#next() : this.#wake()
       if (!frame) return
-      if (frame.id !== undefined) this.#handle(frame)
+      if (frame.id) this.#handle(frame)
       else if (frame.type === 'state_resync_required') this.#tellGap((frame as StateResyncRequired).data)
     }
   }
@@ -154,7 +152,7 @@ export class Subscriber {
   #next(): Frame | undefined {
     const received = this.#received
     this.#received = undefined
-    if (received !== undefined || this.#asking) return received
+    if (received || this.#asking) return received as Frame | undefined
     const subscription = this.#subscription
     try {
       const frame = subscription.tryNext()
@@ -165,16 +163,14 @@ export class Subscriber {
         void subscription.return()
         const lastEventId = Math.min(position, this.#behind - 1)
         this.#behind = Infinity
-        this.#over = false
         this.#subscription = this.#subscribe(lastEventId, epoch)
         this.#wake()
-      } else if (this.#over) this.end()
+      } else if (received === null) this.end()
       else {
         this.#asking = true
-        subscription.receive(({ value, done = false }) => {
+        subscription.receive(({ value }) => {
           this.#asking = false
-          this.#received = value
-          this.#over = done
+          this.#received = value ?? null
           this.#wake()
         }, this.#fail)
       }
