@@ -166,10 +166,7 @@ export class AwaitService {
         void subscription.return()
         join()
       }
-      const fail = (error: unknown) => {
-        waiter.fail(error)
-        step(undefined)
-      }
+      const fail = (error: unknown) => step(void waiter.fail(error))
       const first = subscription.tryNext()
       first ? step(first) : ask()
     } catch (error) {

@@ -156,7 +156,7 @@ export class Subscriber {
     const subscription = this.#subscription
     try {
       const frame = subscription.tryNext()
-      if (frame !== undefined) return frame
+      if (frame) return frame
       const { evicted, position, epoch } = subscription
       if (this.#behind < Infinity || evicted) {
         // In one step, so that nobody else takes the slot.
