@@ -1,13 +1,25 @@
 -- Appends events in one step, all or none. See stream.lua for how they are kept.
--- ARGV: epoch, entries at the most, ttl, byte cap (0: none), mark, JSON ... -> last id | 'epoch' | 'ended'
+-- ARGV: epoch, entries at the most, ttl, byte cap (0: none), mark, the publisher's step before this one (empty: it has
+-- landed), an id that this one is behind, JSON ... -> last id | 'epoch' | 'ended' | 'early'
 --
 -- One event takes 8 µs here, of which Redis spends 5 on any script: this is the way of every event, and so it has a script
 -- of its own that defines nothing.
 
-local key, epoch, limit, ttl, cap, mark = KEYS[1], unpack(ARGV, 1, 5)
+local key, epoch, limit, ttl, cap, mark, before, floor = KEYS[1], unpack(ARGV, 1, 7)
 
 -- Fails where there is no such group, and is cheaper than to list them.
 if redis.pcall('XPENDING', key, 'epoch:' .. epoch).err then return 'epoch' end
+
+-- What Redis refused, out of memory say, must not be overtaken by what was sent behind it. From step to step, back to the
+-- one before, which is the newest unless somebody else's are between.
+local at = '+'
+while before ~= '' do
+  local entry = redis.call('XREVRANGE', key, at, '(0-' .. floor, 'COUNT', 1)[1]
+  if not entry then return 'early' end
+  local step, place = string.match(entry[2][4] or '', '^(.*)%.(%d+)$')
+  if step == before then break end
+  at = string.format('0-%.0f', math.max(0, tonumber(string.sub(entry[1], 3)) - (place or 1)))
+end
 
 -- UTF-8 bytes of all events before the next one, and of this one with its id.
 local total, size = 0, nil
@@ -17,13 +29,13 @@ if cap ~= '0' then
 end
 
 local id
-for i = 6, #ARGV do
-  local own = mark .. '.' .. (i - 5)
+for i = 8, #ARGV do
+  local own = mark .. '.' .. (i - 7)
   if cap == '0' then
     id = redis.pcall('XADD', key, 'MAXLEN', limit, '0-*', epoch, ARGV[i], 'mark', own)
   else
-    local before = string.format('%.0f', total)
-    id = redis.pcall('XADD', key, 'MAXLEN', limit, '0-*', epoch, ARGV[i], 'mark', own, 'before', before)
+    local bytes = string.format('%.0f', total)
+    id = redis.pcall('XADD', key, 'MAXLEN', limit, '0-*', epoch, ARGV[i], 'mark', own, 'before', bytes)
   end
   if type(id) == 'table' then
     -- Redis takes nothing behind the end.

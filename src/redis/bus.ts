@@ -5,7 +5,7 @@
 
 import type { CloseOptions, SubscribeOptions, Subscription } from '../core/bus-like.ts'
 import type { BusStats } from '../core/diagnostics.ts'
-import { draftOf } from '../core/draft.ts'
+import { draftOf, rejection } from '../core/draft.ts'
 import type { AnyEvents, EventMap, EventOf, Frame, PublishInput, StateResyncRequired } from '../core/event.ts'
 import { Hub } from '../core/hub.ts'
 import { checkSubscribeOptions } from '../core/options.ts'
@@ -51,7 +51,7 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
       onRestart: (restart) => {
         hub.fannedOut = restart.earliestAvailableId - 1
         for (const subscription of hub.subscribers) (subscription as RedisSubscription).restart(restart)
-        outbox.passed()
+        outbox.passed(restart.reason === 'ring_evicted')
       },
       onEnd: () => this.#finish(),
       onOpen: () => outbox.flushSoon(),
@@ -83,9 +83,9 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
     return this.#hub.subscribers.size
   }
 
-  /** No more events come: `end` was called here, or on another node and has been read. */
+  /** No more events come: the end was read, whichever node recorded it. An `end` that may still fail is none yet. */
   get ended(): boolean {
-    return this.#ended || this.#ending !== undefined
+    return this.#ended
   }
 
   get closed(): boolean {
@@ -99,15 +99,19 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
    * most once.
    *
    * Rejects with `BackendUnavailableError` (`code: 'backend_unavailable'`) when Redis has not confirmed it within
-   * `timeoutMs`, or at once where 10,000 others wait for a Redis that is away. Then it may still be stored: publish it again
+   * `timeoutMs`, when the answer was lost and the stream no longer shows whether it was stored, or at once where 10,000
+   * others wait for a Redis that is away. Then it may still be stored: publish it again
    * only where twice does no harm.
    */
   async publish(input: PublishInput<Events>): Promise<EventOf<Events> | undefined> {
-    if (this.ended) return undefined
+    if (this.#isEnding) return undefined
     const draft = draftOf(input, true)
     // Getters and `toJSON` ran just now, and may have ended the bus.
-    if (this.ended) return undefined
+    if (this.#isEnding) return undefined
     if (draft.id === undefined) return this.#hub.reject(draft)
+    if (this.#tail.head + this.#outbox.waiting >= Number.MAX_SAFE_INTEGER) {
+      return this.#hub.reject(rejection('ids_exhausted', draft.type))
+    }
     const event = await this.#outbox.publish(`{${envelopeJson(draft).slice(NO_ID.length)}`)
     if (event !== undefined) this.#published++
     return event as EventOf<Events> | undefined
@@ -155,7 +159,7 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
   /**
    * Everything is over on this node only; what is queued may still be read, or with `drain: false` is dropped. A replay
    * gives what this node has, and tells what it can no longer read. Resolves when what was published before is confirmed or
-   * rejected and nothing of Redis is held any more.
+   * rejected, and so is an `end` under way, and nothing of Redis is held any more.
    */
   close(options: CloseOptions = {}): Promise<void> {
     const drain = drains(options)
@@ -185,11 +189,13 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
     await this.close({ drain: false })
   }
 
+  /** Nothing is taken any more. */
+  get #isEnding(): boolean {
+    return this.#ended || this.#ending !== undefined
+  }
+
   async #end(): Promise<void> {
-    if (this.#ended) return
-    await this.#outbox.end()
-    const { lastEventId } = await this.#tail.look()
-    await this.#tail.readUpTo(lastEventId)
+    if (!this.#ended) await this.#outbox.end()
   }
 
   /** The end of the stream was read. */
@@ -200,7 +206,7 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
   }
 
   async #leave(): Promise<void> {
-    await this.#outbox.idle()
+    await Promise.allSettled([this.#ending, this.#outbox.idle()])
     this.#tail.close()
   }
 }

@@ -41,8 +41,8 @@ export interface RedisBusOptions extends Omit<EventBusOptions, 'epoch' | 'startA
   /** What each key begins with, default nothing. */
   prefix?: string | undefined
   /**
-   * Milliseconds that an idle stream outlives the last bus that had it open; default 0: it stays. Less than 3000 is raised
-   * to that.
+   * Milliseconds that an idle stream outlives the last bus that had it open, and at least 3,000, within which open buses
+   * renew it; default 0: it stays.
    */
   ttlMs?: number | undefined
   /** Milliseconds until what Redis did not confirm is rejected, default 10,000; 0 and `Infinity`: never. */

@@ -2,16 +2,18 @@
  * What this node publishes, on its way to the stream: in order, many events in one atomic step, each at most once.
  *
  * Every step carries a mark, which the stream keeps with its events. When a connection was lost with a step on its way,
- * the node first reads what the stream has: marks found there have landed, and only the others are sent again.
+ * the node first reads what the stream has: marks found there have landed, and only the others are sent again. What may have
+ * landed and left the stream since is rejected. A step is taken only behind the one before, which Redis may have refused.
  */
 
 import type { BusEvent } from '../core/event.ts'
 import { freshEpoch } from '../core/options.ts'
 import { soon } from '../internal/soon.ts'
 import { after, now } from '../internal/timer.ts'
+import { recordEnd } from './ending.ts'
 import { BackendUnavailableError } from './errors.ts'
-import type { Link } from './link.ts'
-import { eventOf } from './stream.ts'
+import { codeOf, type Link } from './link.ts'
+import { eventOf, type Step } from './stream.ts'
 import type { StreamTail } from './tail.ts'
 
 const BATCH_EVENTS = 250
@@ -34,6 +36,15 @@ interface Sending {
   isOver: boolean
 }
 
+/** Sent, and not found in the stream yet. */
+interface Flight {
+  readonly sendings: readonly Sending[]
+  /** The connection was lost: nobody knows whether Redis has it. */
+  isUnanswered: boolean
+  /** The node did not see all that the stream was given meanwhile. */
+  isUnseen: boolean
+}
+
 export class Outbox {
   /** Of this node, in every mark. */
   readonly #name = freshEpoch()
@@ -44,10 +55,13 @@ export class Outbox {
   readonly #pending: Sending[] = []
   #front = 0
   #unsent: Sending[] = []
-  /** By their mark: what was sent and not found in the stream yet. */
-  readonly #steps = new Map<string, readonly Sending[]>()
+  /** By the marks of their steps. */
+  readonly #steps = new Map<string, Flight>()
   #stepCount = 0
   #onTheirWay = 0
+  /** The step that was sent last, and the last id that is known to be older than it. */
+  #before = ''
+  #floor = 0
   #isRecovering = false
   #isFlushing = false
   #lastError: unknown
@@ -60,12 +74,16 @@ export class Outbox {
     this.#timeoutMs = timeoutMs
   }
 
+  /** How many events may still get an id. */
+  get waiting(): number {
+    return this.#pending.length - this.#front
+  }
+
   /** Settles with the event when this node has it, with undefined where the bus had ended. */
   publish(text: string): Promise<BusEvent | undefined> {
     return new Promise((settle, fail) => {
-      const deadline = now() + this.#timeoutMs
       if (!this.#link.isUp && this.#unsent.length >= MAX_WAITING) return fail(this.#unavailable('publish'))
-      const sending = { text, settle, fail, deadline, id: 0, isOver: false }
+      const sending = { text, settle, fail, deadline: now() + this.#timeoutMs, id: 0, isOver: false }
       this.#pending.push(sending)
       this.#unsent.push(sending)
       if (!this.#stopTimer) this.#arm()
@@ -76,7 +94,7 @@ export class Outbox {
   /** An event that was read, with its mark. */
   landed(event: BusEvent, mark: string): void {
     const dot = mark.lastIndexOf('.')
-    const sendings = this.#steps.get(mark.slice(0, dot))
+    const sendings = this.#steps.get(mark.slice(0, dot))?.sendings
     if (sendings === undefined) return
     const at = Number(mark.slice(dot + 1)) - 1
     if (at === sendings.length - 1) {
@@ -91,12 +109,15 @@ export class Outbox {
     }
   }
 
-  /** The node stands elsewhere now, and will not read what it was told of before. */
-  passed(): void {
-    for (const [mark, sendings] of this.#steps) {
-      if (sendings[0]?.id === 0) continue
-      this.#steps.delete(mark)
-      for (const sending of sendings) this.#identify(sending, sending.id)
+  /** The node stands elsewhere now, and will not read what it was told of before; in the same stream, where `isSame`. */
+  passed(isSame: boolean): void {
+    for (const [mark, flight] of this.#steps) {
+      const { sendings } = flight
+      if (sendings[0]?.id === 0) flight.isUnseen ||= isSame
+      else {
+        this.#steps.delete(mark)
+        for (const sending of sendings) this.#identify(sending, sending.id)
+      }
     }
     if (this.#unsent.length > 0) this.flushSoon()
   }
@@ -110,39 +131,12 @@ export class Outbox {
   }
 
   /**
-   * Records the end behind everything that was published before. Rejects with `BackendUnavailableError` where Redis does
-   * not confirm that in time.
+   * Records the end behind everything that was published before, and reads up to there. Rejects with
+   * `BackendUnavailableError` where Redis does not confirm that in time.
    */
   async end(): Promise<void> {
     await this.idle()
-    let isLate = false
-    let stop = () => {}
-    const late = new Promise<never>((_, reject) => {
-      stop = after(
-        this.#timeoutMs,
-        () => {
-          isLate = true
-          reject(this.#unavailable('end'))
-        },
-        'awaited',
-      )
-    })
-    const recorded = async () => {
-      while (!isLate) {
-        try {
-          if ((await this.#tail.stream.end(this.#tail.epoch)) === 'ended') break
-          await this.#tail.look()
-        } catch (error) {
-          this.#lastError = error
-          await this.#tail.again()
-        }
-      }
-    }
-    try {
-      await Promise.race([recorded(), late])
-    } finally {
-      stop()
-    }
+    await recordEnd(this.#tail, this.#timeoutMs, (cause) => this.#unavailable('end', cause))
   }
 
   /** Sends what waits, together with whatever else is published now. */
@@ -180,33 +174,43 @@ export class Outbox {
 
   async #send(sendings: Sending[]): Promise<void> {
     const mark = `${this.#name}.${++this.#stepCount}`
-    this.#steps.set(mark, sendings)
-    this.#onTheirWay++
-    const { epoch } = this.#tail
+    const flight = { sendings, isUnanswered: false, isUnseen: false }
+    this.#steps.set(mark, flight)
+    const { epoch, head } = this.#tail
+    if (this.#onTheirWay++ === 0) {
+      this.#before = ''
+      this.#floor = head
+    }
     const texts = sendings.map((sending) => sending.text)
+    const step = { epoch, mark, before: this.#before, floor: this.#floor, texts }
+    this.#before = mark
     try {
-      const reply = await this.#tail.append(epoch, mark, texts)
-      if (typeof reply === 'number') this.#arrived(sendings, mark, epoch, reply - texts.length + 1, texts)
+      const reply = await this.#tail.append(step)
+      if (typeof reply === 'number') this.#arrived(sendings, step, reply)
       else if (reply === 'ended') this.#refused(sendings, mark)
-      // The stream is another one than this node thought.
+      // The stream is another one than this node thought, or what was sent before was refused.
       else this.#isRecovering = true
     } catch (error) {
       this.#lastError = error
       this.#isRecovering = true
+      // What Redis refuses begins with a word in capitals.
+      flight.isUnanswered = codeOf(error).length < 2
     }
     this.#onTheirWay--
     if (!this.#isRecovering) this.#flush()
     else if (this.#onTheirWay === 0) void this.#recover()
   }
 
-  #arrived(sendings: Sending[], mark: string, epoch: string, first: number, texts: string[]): void {
+  #arrived(sendings: Sending[], step: Step, last: number): void {
+    const { epoch, mark } = step
+    const first = last + 1 - sendings.length
     sendings.forEach((sending, at) => {
       sending.id = first + at
     })
-    this.#tail.feedOwn(epoch, first, texts, mark)
+    this.#floor = last
+    this.#tail.feedOwn(step, first)
     // Otherwise the reader brings it, behind what somebody else published before; or never, where the node moved on.
-    const isToCome =
-      this.#tail.isOpen && epoch === this.#tail.epoch && first + texts.length - 1 > this.#tail.head
+    const isToCome = this.#tail.isOpen && epoch === this.#tail.epoch && last > this.#tail.head
     if (isToCome || !this.#steps.delete(mark)) return
     for (const sending of sendings) this.#identify(sending, sending.id)
     // It got ids that this node has read as others': an older copy of the stream is in its place.
@@ -220,7 +224,7 @@ export class Outbox {
     void this.#tail.look().catch(() => {})
   }
 
-  /** Finds out what has landed, and sends the rest again, in order. */
+  /** Finds out what has landed, and sends the rest again, in order; not what may have landed and gone since. */
   async #recover(): Promise<void> {
     while (this.#isRecovering) {
       await this.#tail.again()
@@ -233,9 +237,12 @@ export class Outbox {
         if (this.#tail.isClosed) return
       }
     }
-    const again = Array.from(this.#steps.values())
-      .flat()
-      .filter((sending) => sending.id === 0)
+    const again: Sending[] = []
+    for (const { sendings, isUnanswered, isUnseen } of this.#steps.values()) {
+      const unknown = sendings.filter((sending) => sending.id === 0)
+      if (isUnanswered && isUnseen) for (const sending of unknown) this.#fail(sending)
+      else again.push(...unknown)
+    }
     this.#steps.clear()
     this.#unsent = [...again, ...this.#unsent]
     this.#flush()
@@ -244,6 +251,10 @@ export class Outbox {
   /** It is in the stream under this id, though this node does not read it there. */
   #identify(sending: Sending, id: number): void {
     this.#finish(sending, () => sending.settle(eventOf(id, sending.text)))
+  }
+
+  #fail(sending: Sending): void {
+    this.#finish(sending, () => sending.fail(this.#unavailable('publish')))
   }
 
   /** The one end of everything that was published. */
@@ -279,13 +290,13 @@ export class Outbox {
       if (sending.deadline > time) break
       // Stored, though this node could not read it.
       if (sending.id > 0) this.#identify(sending, sending.id)
-      else this.#finish(sending, () => sending.fail(this.#unavailable('publish')))
+      else this.#fail(sending)
     }
     this.#unsent = this.#unsent.filter((sending) => !sending.isOver)
     this.#arm()
   }
 
-  #unavailable(what: string): BackendUnavailableError {
-    return new BackendUnavailableError(what, this.#timeoutMs, this.#lastError ?? this.#link.error)
+  #unavailable(what: string, cause = this.#lastError): BackendUnavailableError {
+    return new BackendUnavailableError(what, this.#timeoutMs, cause ?? this.#link.error)
   }
 }

@@ -10,7 +10,7 @@ import { WAITING } from '../core/queue-parts.ts'
 import { resyncOf } from '../core/replay.ts'
 import type { ReplayRun } from '../core/subscription.ts'
 import type { Entry } from './reader.ts'
-import { eventOf } from './stream.ts'
+import { eventAt } from './stream.ts'
 import type { RedisSubscription } from './subscription.ts'
 import type { StreamTail } from './tail.ts'
 import type { View } from './window.ts'
@@ -87,9 +87,21 @@ export class RedisReplay implements ReplayRun {
         else this.#settle(earliestAvailableId, lastEventId)
         return
       } catch {
-        if (tail.isClosed) this.return()
-        else await tail.again()
+        if (tail.isClosed) return this.#settleHere()
+        await tail.again()
       }
+    }
+  }
+
+  /** The bus was closed before the stream could be asked: what this node has is all there is. */
+  #settleHere(): void {
+    const { lastEventId = 0, epoch } = this.#options
+    const { head, earliestId } = this.#view
+    if (epoch !== this.#view.epoch || lastEventId <= head) this.#settle(earliestId, head)
+    else {
+      // Ahead of all that, and nothing is known to be missing.
+      this.#subscription.settle(lastEventId, lastEventId)
+      this.return()
     }
   }
 
@@ -147,7 +159,7 @@ export class RedisReplay implements ReplayRun {
     while (!this.done && this.#page.length === 0 && this.#resync === undefined) {
       try {
         const entries = this.#tail.isClosed ? [] : await this.#tail.stream.page(this.position, earliestId - 1)
-        this.#page = entries.flatMap((entry) => eventAt(entry, epoch))
+        this.#page = entries.flatMap((entry) => eventIn(epoch, entry) ?? [])
         if (this.#page.length === 0) this.#skipTo(earliestId)
       } catch {
         await this.#tail.again()
@@ -196,7 +208,7 @@ export class RedisReplay implements ReplayRun {
   }
 }
 
-/** The event of an entry; none where the entry is of another epoch. */
-function eventAt([id, [name, text]]: Entry, epoch: string): BusEvent | [] {
-  return name === epoch ? eventOf(Number(id.slice(2)), text as string) : []
+/** The event of an entry; none where the entry is of another epoch, or of no bus. */
+function eventIn(epoch: string, [id, [name, text]]: Entry): BusEvent | undefined {
+  return name === epoch ? eventAt(Number(id.slice(2)), text as string) : undefined
 }

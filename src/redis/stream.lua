@@ -37,11 +37,13 @@ local function keep_for(ttl)
   if ttl ~= '0' then redis.call('PEXPIRE', key, ttl) end
 end
 
--- The last id, and the first that is retained; the one behind the last where none is.
+-- The last id, and the first that is retained; the one behind the last where none is. Nothing, where somebody's entry of
+-- another kind is in the way of every event to come.
 local function bounds()
   local info = redis.call('XINFO', 'STREAM', key)
   local ended = the_end()
   local last = ended and tonumber(ended[2][2]) or number_of(field(info, 'last-generated-id'))
+  if not last then return end
   local first = field(info, 'length') > 0 and number_of(field(info, 'recorded-first-entry-id'))
   return first or last + 1, last, ended
 end
@@ -58,13 +60,16 @@ end
 
 local operations = {}
 
--- fresh epoch, known epoch, known last id, its mark if it was read, ttl, byte cap -> epoch, first id, last id, ended
--- Gives a stream that is not there, or not the known one, the fresh epoch.
+-- fresh epoch, known epoch, known last id, its mark if it was read, ttl, byte cap
+-- -> epoch, first id, last id, ended, first id within the byte cap
+-- Gives a stream that is not there, or not the known one, or that takes no event, the fresh epoch.
 function operations.look(fresh, known, head, mark, ttl, cap)
   local epoch = epoch_now()
-  if epoch and epoch == known and forked(tonumber(head), mark) then
+  if epoch and (not bounds() or epoch == known and forked(tonumber(head), mark)) then
     redis.call('DEL', key)
     epoch = nil
+  elseif not epoch and redis.call('EXISTS', key) == 1 and not bounds() then
+    return redis.error_reply('WRONGTYPE the stream holds what is not of a bus')
   end
   if not epoch then
     redis.call('XGROUP', 'CREATE', key, 'epoch:' .. fresh, '0', 'MKSTREAM')
@@ -72,12 +77,13 @@ function operations.look(fresh, known, head, mark, ttl, cap)
   end
   keep_for(ttl)
   local first, last, ended = bounds()
+  local retained = first
   if cap ~= '0' and first <= last then
-    local newest = redis.call('XREVRANGE', key, '0-' .. last, '-', 'COUNT', 1)[1]
+    local newest = redis.call('XREVRANGE', key, string.format('0-%.0f', last), '-', 'COUNT', 1)[1]
     -- It stays for the nodes that have not read it, but counts as one that emptied the ring.
-    if newest and #newest[2][2] + #newest[1] + 4 > tonumber(cap) then first = last + 1 end
+    if newest and #newest[2][2] + #newest[1] + 4 > tonumber(cap) then retained = last + 1 end
   end
-  return { epoch, first, last, ended and 1 or 0 }
+  return { epoch, first, last, ended and 1 or 0, retained }
 end
 
 -- epoch -> 'epoch' | 'ended'

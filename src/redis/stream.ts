@@ -9,10 +9,10 @@ import type { Entry } from './reader.ts'
 
 /** Entries that the stream keeps beyond the ring, for nodes that are a moment behind. */
 const SLACK = 1000
-/** Three times as long as it takes an open bus to look at its stream, which keeps it. */
-const MIN_TTL_MS = 3000
 /** Entries that are read at a time. */
 const PAGE = 500
+/** An open bus looks at its stream each second, which may come late. */
+const LEAST_TTL_MS = 3000
 
 /** A stream as it was when it was looked at. */
 export interface Known {
@@ -21,6 +21,8 @@ export interface Known {
   readonly earliestAvailableId: number
   /** The oldest entry that is there. */
   readonly firstId: number
+  /** The oldest within the byte cap. */
+  readonly retainedId: number
   readonly lastEventId: number
   readonly ended: boolean
 }
@@ -31,6 +33,19 @@ export interface Place {
   readonly head: number
   readonly mark: string
 }
+
+/** Events that are appended together. */
+export interface Step {
+  readonly epoch: string
+  readonly mark: string
+  /** The mark of the step that must be in the stream for this one to be taken, behind the id `floor`; empty for none. */
+  readonly before: string
+  readonly floor: number
+  readonly texts: readonly string[]
+}
+
+/** The last id; or else the stream is another one, has ended, or lacks the step before. */
+export type Appended = number | 'epoch' | 'ended' | 'early'
 
 export class RedisStream {
   readonly key: string
@@ -45,7 +60,8 @@ export class RedisStream {
     this.#ringSize = ringSize
     // Redis is told 0 for "none".
     this.#cap = maxRingBytes === Infinity ? 0 : maxRingBytes
-    this.#ttlMs = ttlMs && Math.max(ttlMs, MIN_TTL_MS)
+    // More than Redis can add to its clock is never either way.
+    this.#ttlMs = ttlMs && Math.min(Math.max(ttlMs, LEAST_TTL_MS), Number.MAX_SAFE_INTEGER)
   }
 
   /** How the stream stands; it is made, with a fresh epoch, where it is not there or not the one where `place` is. */
@@ -62,9 +78,9 @@ export class RedisStream {
       this.#ttlMs,
       this.#cap,
     )
-    const [now, firstId, lastEventId, ended] = reply as [string, number, number, number]
-    const earliestAvailableId = Math.max(firstId, lastEventId + 1 - this.#ringSize)
-    return { epoch: now, earliestAvailableId, firstId, lastEventId, ended: ended === 1 }
+    const [now, firstId, lastEventId, ended, retainedId] = reply as [string, number, number, number, number]
+    const earliestAvailableId = Math.max(retainedId, lastEventId + 1 - this.#ringSize)
+    return { epoch: now, earliestAvailableId, firstId, retainedId, lastEventId, ended: ended === 1 }
   }
 
   /** Entries behind `id`, up to `last`. */
@@ -74,10 +90,10 @@ export class RedisStream {
   }
 
   /** Appends events in one step; the id of the last one, or why there is none. */
-  async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
-    const limit = this.#ringSize + SLACK
-    const reply = this.#link.run('append', this.key, epoch, limit, this.#ttlMs, this.#cap, mark, ...texts)
-    return (await reply) as number | 'epoch' | 'ended'
+  async append({ epoch, mark, before, floor, texts }: Step): Promise<Appended> {
+    const limits = [this.#ringSize + SLACK, this.#ttlMs, this.#cap]
+    const args = [epoch, ...limits, mark, before, floor, ...texts]
+    return (await this.#link.run('append', this.key, ...args)) as Appended
   }
 
   /** Records the end; twice is once. */
@@ -86,7 +102,17 @@ export class RedisStream {
   }
 }
 
-/** An event as every node sees it: what JSON made of it. Throws where the text is none of a bus's. */
+/** An event as every node sees it: what JSON made of it. */
 export function eventOf(id: number, text: string): BusEvent {
   return Object.freeze(stamp(JSON.parse(`{"id":${id},${text.slice(1)}`)))
+}
+
+/** The same of an entry that somebody else may have written; none where no bus did. */
+export function eventAt(id: number, text: string): BusEvent | undefined {
+  try {
+    const event = eventOf(id, text)
+    return event.id === id && typeof event.type === 'string' ? event : undefined
+  } catch {
+    return undefined
+  }
 }

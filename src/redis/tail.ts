@@ -12,7 +12,7 @@ import { codeOf, type Link, type Member } from './link.ts'
 import type { Listener } from './listener.ts'
 import type { CheckedRedisOptions } from './options.ts'
 import type { Entry } from './reader.ts'
-import { eventOf, type Known, RedisStream } from './stream.ts'
+import { type Appended, eventAt, type Known, RedisStream, type Step } from './stream.ts'
 import { type View, Window } from './window.ts'
 
 /** A reader gets a chance behind so many events, or a quarter of its cap. */
@@ -165,15 +165,17 @@ export class StreamTail implements Member {
         left = this.#pace - 1
       }
       if (turn !== this.turn || !this.isOpen) return
-      if (!id.startsWith('0-')) this.#endAt(this.head)
-      else this.#take(numberOf(id), name as string, text, mark)
+      if (id.startsWith('0-')) this.#take(numberOf(id), name as string, text, mark)
+      else if (name === 'end') this.#takeEnd(Number(text))
+      // It is in the way of all events to come.
+      else void this.#stumble(this.head)
     }
   }
 
   /** Appends a step of this node's own. */
-  async append(epoch: string, mark: string, texts: string[]): Promise<number | 'epoch' | 'ended'> {
+  async append(step: Step): Promise<Appended> {
     this.#appending++
-    const answer = this.stream.append(epoch, mark, texts)
+    const answer = this.stream.append(step)
     this.#answer = answer.catch(() => {})
     try {
       return await answer
@@ -184,7 +186,7 @@ export class StreamTail implements Member {
   }
 
   /** Takes what a publisher of this node was told, ahead of the reader where nobody else's event is between. */
-  feedOwn(epoch: string, first: number, texts: readonly string[], mark: string): void {
+  feedOwn({ epoch, texts, mark }: Step, first: number): void {
     const entries = texts.map(
       (text, at): Entry => [`0-${first + at}`, [epoch, text, 'mark', `${mark}.${at + 1}`]],
     )
@@ -214,17 +216,18 @@ export class StreamTail implements Member {
     if (id <= this.head) return
     if (epoch !== this.epoch) return void this.#stumble(id)
     if (id > this.head + 1) this.#restart('ring_evicted', epoch, id)
-    let event: BusEvent
-    try {
-      event = eventOf(id, text)
-    } catch {
-      // Not written by a bus.
-      return void this.#stumble(id)
-    }
+    const event = eventAt(id, text)
+    if (event === undefined) return void this.#stumble(id)
     const bytes = this.#options.measured ? sizeOf(event) : 0
     this.#window.append(event, bytes, mark)
     this.#listener?.onEvent(event, bytes, mark)
     if (id === this.#endsAt) this.#endAt(id)
+  }
+
+  /** The last event was `id`, which somebody may have deleted. */
+  #takeEnd(id: number): void {
+    if (id > this.head) this.#restart('ring_evicted', this.epoch, id + 1)
+    this.#endAt(id)
   }
 
   /** Finds out why an entry is not one of this epoch. What was read behind it is read again. */
@@ -254,7 +257,7 @@ export class StreamTail implements Member {
     }
   }
 
-  #adopt({ epoch, earliestAvailableId, firstId, lastEventId, ended }: Known): void {
+  #adopt({ epoch, earliestAvailableId, firstId, retainedId, lastEventId, ended }: Known): void {
     if (this.epoch === '') {
       this.#window = new Window(this.#options, epoch, lastEventId)
     } else if (epoch !== this.epoch) {
@@ -262,7 +265,8 @@ export class StreamTail implements Member {
       // The read under way waits behind the old head, and would not see ids that begin anew.
       this.#link.read()
     } else if (firstId > this.head + 1) this.#restart('ring_evicted', epoch, firstId)
-    this.#window.firstId = firstId
+    // The newest event may have emptied the ring, and be still to come here.
+    this.#window.firstId = Math.max(firstId, Math.min(retainedId, this.head + 1))
     if (!this.isOpen && !this.isClosed) {
       this.isOpen = true
       this.#listener?.onOpen()

@@ -3,6 +3,7 @@
 import type { BusEvent, BusLike, Frame, SubscribeOptions, Subscription } from '../index.ts'
 import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
+import { soon } from '../internal/soon.ts'
 import { stoppedError } from './errors.ts'
 import { type EventPattern, matchEvents } from './match-events.ts'
 import { onEnd, routing } from './routed.ts'
@@ -110,7 +111,9 @@ export class AwaitService {
     waiter.holds(() => this.#waiters.delete(waiter))
     const join = () => share.add(waiter)
     if (since === undefined) join()
-    else this.#search(waiter, { lastEventId: since, filter: matchEvents(patterns), warnings: false }, join)
+    // What comes while a replay is awaited is read right behind it, the reply perhaps among it.
+    else
+      this.#search(waiter, { lastEventId: since, filter: matchEvents(patterns), maxQueued: Infinity }, join)
     return waiter
   }
 
@@ -146,27 +149,26 @@ export class AwaitService {
     try {
       const subscription = this.#bus.subscribe(options)
       waiter.holds(() => void subscription.return())
-      let searched = false
       let joined = false
+      // Behind the read that brings it, within which nothing else is given.
+      const ask = () => subscription.receive(({ value }) => soon(() => step(value)), fail)
+      /** Without a frame, at the end. */
       const step = (frame: Frame | undefined) => {
-        for (; frame !== undefined; frame = subscription.tryNext()) {
-          if (frame.id !== undefined) waiter.take(frame)
+        let searched = !frame
+        for (; frame; frame = subscription.tryNext()) {
+          if (frame.id) waiter.take(frame)
           else searched ||= frame.type === 'replay_complete'
         }
         if (joined) return
-        if (searched || subscription.closed) {
-          // What is done here may bring the end, which leads here again.
-          joined = true
-          void subscription.return()
-          join()
-        } else subscription.receive(({ value }) => step(value), fail)
+        if (!searched) return ask()
+        // What is done here may bring the end, which leads here again.
+        joined = true
+        void subscription.return()
+        join()
       }
-      const fail = (error: unknown) => {
-        searched = true
-        waiter.fail(error)
-        step(undefined)
-      }
-      step(subscription.tryNext())
+      const fail = (error: unknown) => step(void waiter.fail(error))
+      const first = subscription.tryNext()
+      first ? step(first) : ask()
     } catch (error) {
       waiter.close()
       join()

@@ -55,8 +55,8 @@ export class Subscriber {
   #subscription: Subscription
   /** The first event that did not fit into the queue: from there on, the ring keeps them. */
   #behind = Infinity
-  /** A frame that came while nothing was queued. */
-  #received: Frame | undefined
+  /** A frame that came while nothing was queued; null for the end, which `closed` does not tell: frames may be on their way. */
+  #received: Frame | undefined | null
   #asking = false
   #due = false
   #running = 0
@@ -143,7 +143,7 @@ export class Subscriber {
     for (let turn = 0; !this.#closed && this.#running < this.#concurrency; turn++) {
       const frame = turn < TURN ? this.#next() : this.#wake()
       if (!frame) return
-      if (frame.id !== undefined) this.#handle(frame)
+      if (frame.id) this.#handle(frame)
       else if (frame.type === 'state_resync_required') this.#tellGap((frame as StateResyncRequired).data)
     }
   }
@@ -152,12 +152,12 @@ export class Subscriber {
   #next(): Frame | undefined {
     const received = this.#received
     this.#received = undefined
-    if (received !== undefined || this.#asking) return received
+    if (received || this.#asking) return received as Frame | undefined
     const subscription = this.#subscription
     try {
       const frame = subscription.tryNext()
-      if (frame !== undefined) return frame
-      const { evicted, closed, position, epoch } = subscription
+      if (frame) return frame
+      const { evicted, position, epoch } = subscription
       if (this.#behind < Infinity || evicted) {
         // In one step, so that nobody else takes the slot.
         void subscription.return()
@@ -165,12 +165,12 @@ export class Subscriber {
         this.#behind = Infinity
         this.#subscription = this.#subscribe(lastEventId, epoch)
         this.#wake()
-      } else if (closed) this.end()
+      } else if (received === null) this.end()
       else {
         this.#asking = true
         subscription.receive(({ value }) => {
           this.#asking = false
-          this.#received = value
+          this.#received = value ?? null
           this.#wake()
         }, this.#fail)
       }

@@ -53,8 +53,8 @@ export function streamOf(
   let lastId: number | undefined
   /** What it was before any frame. */
   let primed: number | undefined
-  /** The frame that was waited for. */
-  let arrived: Frame | undefined
+  /** The frame that was waited for; null once there will be none. */
+  let arrived: Frame | undefined | null
   /** The next frame, ready and not taken yet. */
   let next: Encoded | null = null
 
@@ -145,20 +145,23 @@ export function streamOf(
     }
     if (first) return chunks ? joined(bytes, chunks, size) : first
     if (refused) return signal.reason === LIMIT ? 'limit' : 'aborted'
-    if (subscription.closed) return subscription.evicted ? 'evicted' : bus.closed ? 'closed' : 'ended'
+    // Not said by `closed`: what it still holds may have to come from elsewhere.
+    if (arrived === null) return subscription.evicted ? 'evicted' : bus.closed ? 'closed' : 'ended'
     subscription.receive(handed, failed)
     return undefined
   }
 
   /** Within a publish, which is not to wait for formats and sockets. */
   const handed = ({ value }: IteratorResult<Frame, undefined>) => {
-    arrived = value
+    arrived = value ?? null
     soon(wake)
   }
 
   const wake = () => {
-    if (arrived) next = encode(arrived)
-    arrived = undefined
+    if (arrived) {
+      next = encode(arrived)
+      arrived = undefined
+    }
     pump.wake()
   }
 
