@@ -35,6 +35,8 @@ class Share {
   readonly #waiters = new Map<string | undefined, Set<Waiter>>()
   readonly #subscription: Subscription
   readonly #empty: () => void
+  /** Also of waiters that are still searching. */
+  #uses = 0
   /** Makes the error of whoever waits though it has ended. */
   #over: (() => unknown) | undefined
 
@@ -52,6 +54,16 @@ class Share {
     })
   }
 
+  /** Stays as long as the waiter waits, which is `add`ed when it has searched what is retained. */
+  keep(waiter: Waiter): void {
+    this.#uses++
+    waiter.holds(() => {
+      if (--this.#uses > 0) return
+      this.#empty()
+      void this.#subscription.return()
+    })
+  }
+
   add(waiter: Waiter): void {
     const { path } = waiter
     const waiters = this.#waiters.get(path) ?? new Set()
@@ -59,9 +71,6 @@ class Share {
     waiter.holds(() => {
       waiters.delete(waiter)
       if (waiters.size === 0) this.#waiters.delete(path)
-      if (this.#waiters.size > 0) return
-      this.#empty()
-      void this.#subscription.return()
     })
     this.#end(waiter)
   }
@@ -104,13 +113,22 @@ export class AwaitService {
     checkSignal(signal)
     if (this.#stopped) throw stoppedError('the service')
 
-    const share = this.#shareOf(patterns)
+    const filter = matchEvents(patterns)
     const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
-    this.#waiters.add(waiter)
-    waiter.holds(() => this.#waiters.delete(waiter))
-    const join = () => share.add(waiter)
-    if (since === undefined) join()
-    else this.#search(waiter, { lastEventId: since, filter: matchEvents(patterns), warnings: false }, join)
+    // With an aborted signal no slot is needed.
+    if (!waiter.waiting) return waiter
+    try {
+      this.#waiters.add(waiter)
+      waiter.holds(() => this.#waiters.delete(waiter))
+      const share = this.#shareOf(patterns)
+      share.keep(waiter)
+      const join = () => share.add(waiter)
+      if (since === undefined) join()
+      else this.#search(waiter, { lastEventId: since, filter, warnings: false }, join)
+    } catch (error) {
+      waiter.close()
+      throw error
+    }
     return waiter
   }
 
@@ -143,34 +161,32 @@ export class AwaitService {
 
   /** Goes through what is retained, with a subscription of its own, which is live until the waiter has joined the others. */
   #search(waiter: Waiter, options: SubscribeOptions, join: () => void): void {
-    try {
-      const subscription = this.#bus.subscribe(options)
-      waiter.holds(() => void subscription.return())
-      let searched = false
-      let joined = false
-      const step = (frame: Frame | undefined) => {
-        for (; frame !== undefined; frame = subscription.tryNext()) {
-          if (frame.id !== undefined) waiter.take(frame)
-          else searched ||= frame.type === 'replay_complete'
-        }
-        if (joined) return
-        if (searched || subscription.closed) {
-          // What is done here may bring the end, which leads here again.
-          joined = true
-          void subscription.return()
-          join()
-        } else subscription.receive(({ value }) => step(value), fail)
+    const subscription = this.#bus.subscribe(options)
+    waiter.holds(() => void subscription.return())
+    let searched = false
+    let joined = false
+    const step = (frame: Frame | undefined) => {
+      for (; frame !== undefined; frame = subscription.tryNext()) {
+        if (frame.id !== undefined) waiter.take(frame)
+        else searched ||= frame.type === 'replay_complete'
       }
-      const fail = (error: unknown) => {
-        searched = true
-        waiter.fail(error)
-        step(undefined)
-      }
-      step(subscription.tryNext())
-    } catch (error) {
-      waiter.close()
-      join()
-      throw error
+      if (joined) return
+      const { evicted, closed, position, epoch } = subscription
+      if (searched || closed) {
+        // What is done here may bring the end, which leads here again.
+        joined = true
+        void subscription.return()
+        // More came while it searched than is queued: that is retained as well.
+        if (evicted && waiter.waiting)
+          this.#search(waiter, { ...options, lastEventId: position, epoch }, join)
+        else join()
+      } else subscription.receive(({ value }) => step(value), fail)
     }
+    const fail = (error: unknown) => {
+      searched = true
+      waiter.fail(error)
+      step(undefined)
+    }
+    step(subscription.tryNext())
   }
 }
