@@ -6,7 +6,6 @@
  * subscribed is told so in its place.
  */
 
-import type { BusEvent } from '../core/event.ts'
 import { sizeOf } from '../internal/kept.ts'
 import { codeOf, type Link, type Member } from './link.ts'
 import type { Listener } from './listener.ts'

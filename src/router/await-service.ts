@@ -36,6 +36,8 @@ class Share {
   readonly #waiters = new Map<string | undefined, Set<Waiter>>()
   readonly #subscription: Subscription
   readonly #empty: () => void
+  /** Also of waiters that are still searching. */
+  #uses = 0
   /** Makes the error of whoever waits though it has ended. */
   #over: (() => unknown) | undefined
 
@@ -53,6 +55,16 @@ class Share {
     })
   }
 
+  /** Stays as long as the waiter waits, which is `add`ed when it has searched what is retained. */
+  keep(waiter: Waiter): void {
+    this.#uses++
+    waiter.holds(() => {
+      if (--this.#uses > 0) return
+      this.#empty()
+      void this.#subscription.return()
+    })
+  }
+
   add(waiter: Waiter): void {
     const { path } = waiter
     const waiters = this.#waiters.get(path) ?? new Set()
@@ -60,9 +72,6 @@ class Share {
     waiter.holds(() => {
       waiters.delete(waiter)
       if (waiters.size === 0) this.#waiters.delete(path)
-      if (this.#waiters.size > 0) return
-      this.#empty()
-      void this.#subscription.return()
     })
     this.#end(waiter)
   }
@@ -105,15 +114,23 @@ export class AwaitService {
     checkSignal(signal)
     if (this.#stopped) throw stoppedError('the service')
 
-    const share = this.#shareOf(patterns)
+    const filter = matchEvents(patterns)
     const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
-    this.#waiters.add(waiter)
-    waiter.holds(() => this.#waiters.delete(waiter))
-    const join = () => share.add(waiter)
-    if (since === undefined) join()
-    // What comes while a replay is awaited is read right behind it, the reply perhaps among it.
-    else
-      this.#search(waiter, { lastEventId: since, filter: matchEvents(patterns), maxQueued: Infinity }, join)
+    // With an aborted signal no slot is needed.
+    if (!waiter.waiting) return waiter
+    try {
+      this.#waiters.add(waiter)
+      waiter.holds(() => this.#waiters.delete(waiter))
+      const share = this.#shareOf(patterns)
+      share.keep(waiter)
+      const join = () => share.add(waiter)
+      if (since === undefined) join()
+      // What comes while a replay is awaited is read right behind it, the reply perhaps among it.
+      else this.#search(waiter, { lastEventId: since, filter, maxQueued: Infinity }, join)
+    } catch (error) {
+      waiter.close()
+      throw error
+    }
     return waiter
   }
 
@@ -146,33 +163,37 @@ export class AwaitService {
 
   /** Goes through what is retained, with a subscription of its own, which is live until the waiter has joined the others. */
   #search(waiter: Waiter, options: SubscribeOptions, join: () => void): void {
-    try {
-      const subscription = this.#bus.subscribe(options)
-      waiter.holds(() => void subscription.return())
-      let joined = false
-      // Behind the read that brings it, within which nothing else is given.
-      const ask = () => subscription.receive(({ value }) => soon(() => step(value)), fail)
-      /** Without a frame, at the end. */
-      const step = (frame: Frame | undefined) => {
-        let searched = !frame
-        for (; frame; frame = subscription.tryNext()) {
-          if (frame.id) waiter.take(frame)
-          else searched ||= frame.type === 'replay_complete'
-        }
-        if (joined) return
-        if (!searched) return ask()
-        // What is done here may bring the end, which leads here again.
-        joined = true
-        void subscription.return()
-        join()
+    const subscription = this.#bus.subscribe(options)
+    waiter.holds(() => void subscription.return())
+    let joined = false
+    // Behind the read that brings it, within which nothing else is given.
+    const ask = () => subscription.receive(({ value }) => soon(() => step(value)), fail)
+    /** Without a frame, at the end. */
+    const step = (frame: Frame | undefined) => {
+      let searched = !frame
+      for (; frame; frame = subscription.tryNext()) {
+        if (frame.id) waiter.take(frame)
+        else searched ||= frame.type === 'replay_complete'
       }
-      const fail = (error: unknown) => step(void waiter.fail(error))
-      const first = subscription.tryNext()
-      first ? step(first) : ask()
-    } catch (error) {
-      waiter.close()
-      join()
-      throw error
+      if (joined) return
+      if (!searched) return ask()
+      // What is done here may bring the end, which leads here again.
+      joined = true
+      const { evicted, position, epoch } = subscription
+      void subscription.return()
+      // More came while it searched than the bus's cap on bytes lets wait: that is retained as well.
+      if (evicted && waiter.waiting) again({ ...options, lastEventId: position, epoch })
+      else join()
     }
+    const again = (from: SubscribeOptions) => {
+      try {
+        this.#search(waiter, from, join)
+      } catch (error) {
+        waiter.fail(error)
+      }
+    }
+    const fail = (error: unknown) => step(void waiter.fail(error))
+    const first = subscription.tryNext()
+    first ? step(first) : ask()
   }
 }

@@ -13,15 +13,24 @@ export interface HandlerContext {
 /** Whose handler it is. */
 interface Owner {
   readonly signal: AbortSignal
+  /** Its calls that have come to an `await` and not finished, in the order in which they started. */
+  readonly running: Set<Run>
   close(from?: Run): Promise<void>
+}
+
+/** Somebody who waits until so many calls have finished: another call, or whoever else. */
+interface Wait {
+  readonly from: Run | undefined
+  left: number
+  readonly resolve: () => void
 }
 
 /** One call of a handler. */
 export class Run implements HandlerContext {
   readonly owner: Owner
   readonly event: BusEvent
-  /** It waits for the others itself, so that none of them may wait for it. */
-  leaving = false
+  /** Who waits for it, as long as it has not finished. */
+  readonly waits: Wait[] = []
 
   constructor(owner: Owner, event: BusEvent) {
     this.owner = owner
@@ -41,45 +50,44 @@ export class Runs {
   /** The one that is being called and has not come to its first `await`: whoever acts now is this one. */
   called: Run | undefined
   readonly #running = new Set<Run>()
-  readonly #waiting = new Set<() => void>()
 
   add(run: Run): void {
     this.#running.add(run)
+    run.owner.running.add(run)
   }
 
   delete(run: Run): void {
     this.#running.delete(run)
-    this.#look()
+    run.owner.running.delete(run)
+    run.waits.splice(0).forEach(count)
   }
 
-  /** The first of an owner's calls that has not finished; they start in order. */
+  /** The first of an owner's calls that has not finished. */
   oldest(owner: Owner): Run | undefined {
-    for (const run of this.#running) if (run.owner === owner) return run
+    for (const run of owner.running) return run
     return this.called?.owner === owner ? this.called : undefined
   }
 
   /**
-   * Resolves when no handler of the owner runs, or none at all: but for the one that asks, and, where one asks, those that
-   * asked as well, since each would wait for the other.
+   * Resolves when the owner's calls have finished, or all: those that run now, but for the one that asks, and those that
+   * wait for it already, since each would wait for the other. There is no longer circle: whom a call waits for has started
+   * before it, or is one of the same owner.
    */
   idle(owner?: Owner, from = this.called): Promise<void> {
-    if (from) from.leaving = true
-    this.#look()
     return new Promise((resolve) => {
-      const look = () => {
-        for (const run of this.#running) {
-          const other = owner !== undefined && run.owner !== owner
-          if (!other && run !== from && !(from && run.leaving)) return
-        }
-        this.#waiting.delete(look)
-        resolve()
+      const wait = { from, left: 1, resolve }
+      const exempt = new Set([from, ...(from?.waits.map((other) => other.from) ?? [])])
+      for (const run of owner?.running ?? this.#running) {
+        if (exempt.has(run)) continue
+        wait.left++
+        run.waits.push(wait)
       }
-      this.#waiting.add(look)
-      look()
+      count(wait)
     })
   }
+}
 
-  #look(): void {
-    for (const look of this.#waiting) look()
-  }
+/** One less to wait for. */
+function count(wait: Wait): void {
+  if (--wait.left === 0) wait.resolve()
 }

@@ -45,6 +45,7 @@ export interface SubscriberOptions {
 const TURN = 64
 
 export class Subscriber {
+  readonly running = new Set<Run>()
   readonly #bus: BusLike
   readonly #pattern: string | EventPattern
   readonly #options: SubscriberOptions
@@ -59,7 +60,6 @@ export class Subscriber {
   #received: Frame | undefined | null
   #asking = false
   #due = false
-  #running = 0
   #closed = false
   #controller: AbortController | undefined
 
@@ -140,7 +140,7 @@ export class Subscriber {
 
   readonly #run = () => {
     this.#due = false
-    for (let turn = 0; !this.#closed && this.#running < this.#concurrency; turn++) {
+    for (let turn = 0; !this.#closed && this.running.size < this.#concurrency; turn++) {
       const frame = turn < TURN ? this.#next() : this.#wake()
       if (!frame) return
       if (frame.id) this.#handle(frame)
@@ -200,14 +200,12 @@ export class Subscriber {
   }
 
   async #finish(run: Run, result: unknown): Promise<void> {
-    this.#running++
     this.#runs.add(run)
     try {
       await result
     } catch (error) {
       this.#tellError(error, run.event)
     }
-    this.#running--
     this.#runs.delete(run)
     this.#run()
   }

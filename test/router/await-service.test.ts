@@ -188,6 +188,37 @@ describe('with a cursor, a waiter', () => {
     expect((await waiter.wait()).event.id).toBe(2)
   })
 
+  it('misses nothing of that, though it is more than is queued', async () => {
+    const { bus, reports, service: replies } = service({ maxQueued: 2 })
+    reply(bus, 'p', { data: 0 })
+    const asked: unknown[] = []
+    const where = ({ data }: { data: unknown }) => {
+      asked.push(data)
+      if (data === 0) for (let i = 1; i <= 9; i++) reply(bus, 'p', { data: i })
+      return data === 8
+    }
+    const waiter = replies.prepare({ type: RESPONSE, since: 0, where })
+    expect((await waiter.wait()).event.id).toBe(9)
+    expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+    expect(reports).toEqual([expect.objectContaining({ type: 'client_evicted' })])
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('keeps the subscription that it will share, though the last of the others leaves while it searches', async () => {
+    const { bus, service: replies } = service()
+    reply(bus)
+    const other = replies.prepare({ type: RESPONSE })
+    const where = ({ id }: { id: number }) => {
+      other.close()
+      return id > 1
+    }
+    const waiter = replies.prepare({ type: RESPONSE, since: 0, where })
+    expect(bus.subscriberCount).toBe(1)
+    reply(bus)
+    expect((await waiter.wait()).event.id).toBe(2)
+    expect(bus.subscriberCount).toBe(0)
+  })
+
   it('finds what an ended bus retains, and else is told that it is over', async () => {
     const { bus, service: replies } = service()
     reply(bus)

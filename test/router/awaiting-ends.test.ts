@@ -51,12 +51,13 @@ describe('a wait ends', () => {
     await expect(waiter.wait()).rejects.toMatchObject({ name: 'AbortError', code: 'aborted', cause: 'why' })
   })
 
-  it('at once with an aborted signal, and takes no slot', async () => {
-    const { bus, service: replies } = service()
+  it('at once with an aborted signal, for which no slot is needed', async () => {
+    const { bus, service: replies } = service({ maxSubscribers: 1 })
+    bus.subscribe()
     for (const since of [undefined, 0]) {
       const waiter = replies.prepare({ type: RESPONSE, signal: AbortSignal.abort(), since })
       await expect(waiter.wait()).rejects.toMatchObject({ name: 'AbortError' })
-      expect(bus.subscriberCount).toBe(0)
+      expect(bus.subscriberCount).toBe(1)
     }
   })
 
@@ -129,6 +130,7 @@ describe('a bad request', () => {
     ['type', {}, TypeError],
     ['type', { type: 'a*' }, TypeError],
     ['system', { type: 'a', system: '' }, TypeError],
+    ['system', { type: 'a', system: null }, TypeError],
     ['path', { type: 'a', path: null }, TypeError],
     ['timeoutMs', { type: 'a', timeoutMs: -1 }, RangeError],
     ['timeoutMs', { type: 'a', timeoutMs: '1' }, TypeError],
@@ -138,9 +140,11 @@ describe('a bad request', () => {
     ['signal', { type: 'a', signal: null }, TypeError],
   ])('is refused by the name of its option: %s in %j', async (name, options, error) => {
     const { bus, service: replies } = service()
+    const good = replies.prepare({ type: 'a' })
     expect(() => replies.prepare(options as never)).toThrow(error)
     expect(() => replies.prepare(options as never)).toThrow(name)
     await expect(replies.await(options as never)).rejects.toThrow(error)
+    good.close()
     expect(bus.subscriberCount).toBe(0)
   })
 
