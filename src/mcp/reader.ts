@@ -3,7 +3,10 @@ import { after } from '../internal/timer.ts'
 import { replayFailure } from './errors.ts'
 
 /** What a store asks of its bus. */
-export type MessageBus = Pick<BusLike, 'epoch' | 'publish' | 'subscribe'>
+export type MessageBus = Pick<BusLike, 'epoch' | 'publish' | 'subscribe'> & {
+  /** Of a bus that other processes publish on: resolves when this one has what they were told is there. */
+  catchUp?(): Promise<void>
+}
 
 /** The last message of an epoch that is known to be on the bus. */
 export interface Head {

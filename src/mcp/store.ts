@@ -117,6 +117,8 @@ export class BusEventStore implements EventStore {
     const place = parseEventId(eventId)
     if (place?.namespace !== this.#namespace) return undefined
     const { stream, epoch, number } = place
+    // A message that another process stored a moment ago is nobody's to send but this replay's.
+    if (this.#bus.catchUp) await this.#bus.catchUp()
     const reader = new Reader(this.#bus, epoch, number - 1)
     let first = await reader.next()
     // A bus on a backend may be behind what this store has put there.

@@ -12,6 +12,7 @@ import { checkSubscribeOptions } from '../core/options.ts'
 import { drains } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 import { envelopeJson } from '../internal/kept.ts'
+import { BackendUnavailableError } from './errors.ts'
 import type { Link } from './link.ts'
 import type { CheckedRedisOptions, RedisDiagnostic } from './options.ts'
 import { Outbox } from './outbox.ts'
@@ -100,21 +101,14 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
    *
    * Rejects with `BackendUnavailableError` (`code: 'backend_unavailable'`) when Redis has not confirmed it within
    * `timeoutMs`, when the answer was lost and the stream no longer shows whether it was stored, or at once where 10,000
-   * others wait for a Redis that is away. Then it may still be stored: publish it again
-   * only where twice does no harm.
+   * others wait for a Redis that is away. Never an unhandled rejection: who does not wait is told by `onDiagnostic` alone. It
+   * may still be stored: publish it again only where twice does no harm.
    */
-  async publish(input: PublishInput<Events>): Promise<EventOf<Events> | undefined> {
-    if (this.#isEnding) return undefined
-    const draft = draftOf(input, true)
-    // Getters and `toJSON` ran just now, and may have ended the bus.
-    if (this.#isEnding) return undefined
-    if (draft.id === undefined) return this.#hub.reject(draft)
-    if (this.#tail.head + this.#outbox.waiting >= Number.MAX_SAFE_INTEGER) {
-      return this.#hub.reject(rejection('ids_exhausted', draft.type))
-    }
-    const event = await this.#outbox.publish(`{${envelopeJson(draft).slice(NO_ID.length)}`)
-    if (event !== undefined) this.#published++
-    return event as EventOf<Events> | undefined
+  publish(input: PublishInput<Events>): Promise<EventOf<Events> | undefined> {
+    const published = this.#publish(input)
+    // Nobody need wait for it: a server does not end for a Redis that is away, which `onDiagnostic` is told.
+    published.catch(() => {})
+    return published
   }
 
   /**
@@ -145,6 +139,19 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
   }
 
   /**
+   * Resolves when this node has read all that the stream had when this was called: what any node's `publish` had resolved
+   * for is at or below `lastEventId` then. Rejects with `BackendUnavailableError` where Redis cannot be asked.
+   */
+  async catchUp(): Promise<void> {
+    try {
+      const { lastEventId } = await this.#tail.look()
+      await this.#tail.readUpTo(lastEventId)
+    } catch (error) {
+      throw new BackendUnavailableError('catchUp', this.#options.timeoutMs, error)
+    }
+  }
+
+  /**
    * No more events, on any node: recorded in the stream behind what was published here before, and each node ends once it
    * has read that far. `publish` returns undefined from now on; what is retained stays readable until `close()`. Rejects
    * with `BackendUnavailableError` when Redis cannot be reached in time, and the bus goes on. Twice is once.
@@ -153,6 +160,7 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
     this.#ending ??= this.#end().finally(() => {
       this.#ending = undefined
     })
+    this.#ending.catch(() => {})
     return this.#ending
   }
 
@@ -187,6 +195,20 @@ export class RedisBus<Events extends EventMap<Events> = AnyEvents> {
   /** `close({ drain: false })`. */
   async [asyncDispose](): Promise<void> {
     await this.close({ drain: false })
+  }
+
+  async #publish(input: PublishInput<Events>): Promise<EventOf<Events> | undefined> {
+    if (this.#isEnding) return undefined
+    const draft = draftOf(input, true)
+    // Getters and `toJSON` ran just now, and may have ended the bus.
+    if (this.#isEnding) return undefined
+    if (draft.id === undefined) return this.#hub.reject(draft)
+    if (this.#tail.head + this.#outbox.waiting >= Number.MAX_SAFE_INTEGER) {
+      return this.#hub.reject(rejection('ids_exhausted', draft.type))
+    }
+    const event = await this.#outbox.publish(`{${envelopeJson(draft).slice(NO_ID.length)}`)
+    if (event !== undefined) this.#published++
+    return event as EventOf<Events> | undefined
   }
 
   /** Nothing is taken any more. */

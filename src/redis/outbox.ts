@@ -1,9 +1,9 @@
 /**
  * What this node publishes, on its way to the stream: in order, many events in one atomic step, each at most once.
  *
- * Every step carries a mark, which the stream keeps with its events. When a connection was lost with a step on its way,
- * the node first reads what the stream has: marks found there have landed, and only the others are sent again. What may have
- * landed and left the stream since is rejected. A step is taken only behind the one before, which Redis may have refused.
+ * Every step carries a mark, which the stream keeps with its events, and is taken only behind the one before, which Redis may
+ * have refused. Where a connection was lost, the node first reads what the stream has: marks found there have landed, and
+ * the others are sent again. What may have landed and left the stream since is rejected.
  */
 
 import type { BusEvent } from '../core/event.ts'
@@ -18,10 +18,8 @@ import type { StreamTail } from './tail.ts'
 
 const BATCH_EVENTS = 250
 const BATCH_LENGTH = 1_000_000
-/**
- * Steps on their way, or stored and not read here yet: under load, what waits for the next one makes it larger. Together
- * they fit into what the stream keeps beyond the ring, so that a node never outruns itself.
- */
+// On their way, or stored and not read here yet: under load, what waits for the next one makes it larger. Together they fit
+// into what the stream keeps beyond the ring, so that a node never outruns itself.
 const STEPS = 4
 /** Events that wait for a Redis that is known to be away. */
 const MAX_WAITING = 10_000

@@ -5,8 +5,8 @@
 
 import { after } from '../internal/timer.ts'
 import type { Connection } from './connection.ts'
+import { PageSize } from './page-size.ts'
 
-const COUNT = '1000'
 const BLOCK_MS = '2000'
 const RETRY_MS = 100
 const UNBLOCK_MS = 5
@@ -34,6 +34,7 @@ export interface Tail {
 export class Reader {
   readonly #tails: ReadonlySet<Tail>
   readonly #connection: Connection
+  readonly #pageSize = new PageSize()
   readonly #unblock: (id: string) => Promise<unknown>
   /** Which run of the loop is the one. */
   #run = 0
@@ -116,7 +117,7 @@ export class Reader {
         this.#reading = this.#connection.send(
           'XREAD',
           'COUNT',
-          COUNT,
+          this.#pageSize.count,
           'BLOCK',
           BLOCK_MS,
           'STREAMS',
@@ -125,6 +126,7 @@ export class Reader {
         )
         const reply = entriesByKey(await this.#reading)
         if (run !== this.#run) return
+        for (const entries of reply.values()) this.#pageSize.saw(entries)
         await Promise.all(tails.map((tail, at) => tail.feed(reply.get(tail.key) ?? [], turns[at] as number)))
       } catch {
         if (run !== this.#run) return

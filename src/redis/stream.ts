@@ -5,12 +5,11 @@ import { freshEpoch } from '../core/options.ts'
 import { stamp } from '../internal/kept.ts'
 import type { Link } from './link.ts'
 import type { CheckedRedisOptions } from './options.ts'
+import { PageSize } from './page-size.ts'
 import type { Entry } from './reader.ts'
 
 /** Entries that the stream keeps beyond the ring, for nodes that are a moment behind. */
 const SLACK = 1000
-/** Entries that are read at a time. */
-const PAGE = 500
 /** An open bus looks at its stream each second, which may come late. */
 const LEAST_TTL_MS = 3000
 
@@ -53,6 +52,7 @@ export class RedisStream {
   readonly #ringSize: number
   readonly #cap: number
   readonly #ttlMs: number
+  readonly #pageSize = new PageSize()
 
   constructor(link: Link, { key, ringSize, maxRingBytes, ttlMs }: CheckedRedisOptions) {
     this.key = key
@@ -86,7 +86,10 @@ export class RedisStream {
   /** Entries behind `id`, up to `last`. */
   async page(id: number, last: number): Promise<Entry[]> {
     const range = [`0-${id + 1}`, `0-${last}`]
-    return (await this.#link.command('XRANGE', this.key, ...range, 'COUNT', `${PAGE}`)) as Entry[]
+    const count = this.#pageSize.count
+    const entries = (await this.#link.command('XRANGE', this.key, ...range, 'COUNT', count)) as Entry[]
+    this.#pageSize.saw(entries)
+    return entries
   }
 
   /** Appends events in one step; the id of the last one, or why there is none. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createEventStore, isUnknown, numbers, replay, storeNotes } from '../support/mcp.ts'
-import { KEY, node, pair } from '../support/redis-bus.ts'
+import { KEY, lagging, node, pair } from '../support/redis-bus.ts'
 import { describeOnRedis, RedisServer } from '../support/redis-server.ts'
 
 const NAMESPACE = 'mcp'
@@ -18,6 +18,16 @@ describeOnRedis('an event store on a Redis bus', () => {
     for (const store of [here, there]) {
       expect(await replay(store, first as string)).toMatchObject({ stream: 'a', notes: numbers(1, 40) })
     }
+  })
+
+  test('replays on a node that lags what the other one had stored', async () => {
+    const server = await RedisServer.start()
+    const { bus } = await node(server.url)
+    const behind = await lagging(server)
+    const [first] = await storeNotes(createEventStore({ namespace: NAMESPACE, bus }), 'a', ...numbers(0, 9))
+    expect(behind.bus.lastEventId).toBe(0)
+    const there = createEventStore({ namespace: NAMESPACE, bus: behind.bus })
+    expect((await replay(there, first as string)).notes).toEqual(numbers(1, 9))
   })
 
   test('keeps namespaces on one bus apart', async () => {

@@ -1,5 +1,5 @@
 import { createClient } from 'redis'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { BusEvent } from '../../src/index.ts'
 import { createRedisBus } from '../../src/redis/index.ts'
 import { read, rest } from '../conformance/world.ts'
@@ -18,6 +18,23 @@ const UNAVAILABLE = { name: 'BackendUnavailableError', code: 'backend_unavailabl
 const last = (events: readonly BusEvent[]) => events.at(-1) as BusEvent
 
 describeOnRedis('while Redis is away', () => {
+  it('neither a publish nor an end that nobody waits for is an unhandled rejection', async () => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    onTestFinished(() => void process.off('unhandledRejection', unhandled))
+    const server = await RedisServer.start()
+    const one = await node(server.url, { timeoutMs: 50 })
+    const { bus } = one
+    await server.kill()
+    void bus.publish({ type: 'lost' })
+    void bus.end()
+    await expect(bus.end()).rejects.toMatchObject(UNAVAILABLE)
+    // Rejections count as unhandled behind the microtasks of the moment.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).not.toHaveBeenCalled()
+    expect(one.changes).toEqual(['backend_unavailable'])
+  })
+
   it('a publish is rejected in time, and subscribers stay and go on by themselves', async () => {
     const server = await RedisServer.start(...KEEPS)
     const nodes = await pair(server.url, { timeoutMs: 300 })

@@ -200,7 +200,20 @@ describe('with a cursor, a waiter', () => {
     const waiter = replies.prepare({ type: RESPONSE, since: 0, where })
     expect((await waiter.wait()).event.id).toBe(9)
     expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
-    expect(reports).toEqual([expect.objectContaining({ type: 'client_evicted' })])
+    expect(reports).toEqual([])
+    expect(bus.subscriberCount).toBe(0)
+  })
+
+  it('misses nothing of that, though it is more than the cap on bytes lets wait', async () => {
+    const { bus, reports, service: replies } = service({ maxQueuedBytes: 500 })
+    reply(bus, 'p', { data: 0 })
+    const where = ({ data }: { data: unknown }) => {
+      if (data === 0) for (let i = 1; i <= 9; i++) reply(bus, 'p', { data: i })
+      return data === 8
+    }
+    const waiter = replies.prepare({ type: RESPONSE, since: 0, where })
+    expect((await waiter.wait()).event.id).toBe(9)
+    expect(reports.map(({ type }) => type)).toContain('client_evicted')
     expect(bus.subscriberCount).toBe(0)
   })
 
