@@ -36,8 +36,8 @@ class Share {
   readonly #waiters = new Map<string | undefined, Set<Waiter>>()
   readonly #subscription: Subscription
   readonly #empty: () => void
-  /** Also of waiters that are still searching. */
-  #uses = 0
+  /** Also those that are still searching. */
+  readonly kept = new Set<Waiter>()
   /** Makes the error of whoever waits though it has ended. */
   #over: (() => unknown) | undefined
 
@@ -45,21 +45,22 @@ class Share {
   constructor(bus: BusLike, patterns: EventPattern, empty: () => void) {
     this.#empty = empty
     const filter = routing(patterns, (event) => {
-      this.#each(event.path, (waiter) => waiter.offer(event))
-      if (event.path !== undefined) this.#each(undefined, (waiter) => waiter.offer(event))
+      this.#offer(event, event.path)
+      if (event.path !== undefined) this.#offer(event, undefined)
     })
     this.#subscription = bus.subscribe({ filter, warnings: false })
     onEnd(this.#subscription, (error) => {
       this.#over = () => error ?? stoppedError('the bus')
-      for (const path of this.#waiters.keys()) this.#each(path, (waiter) => this.#end(waiter))
+      for (const waiters of this.#waiters.values()) waiters.forEach(this.#end)
     })
   }
 
   /** Stays as long as the waiter waits, which is `add`ed when it has searched what is retained. */
   keep(waiter: Waiter): void {
-    this.#uses++
+    this.kept.add(waiter)
     waiter.holds(() => {
-      if (--this.#uses > 0) return
+      this.kept.delete(waiter)
+      if (this.kept.size > 0) return
       this.#empty()
       void this.#subscription.return()
     })
@@ -76,19 +77,18 @@ class Share {
     this.#end(waiter)
   }
 
-  #end(waiter: Waiter): void {
+  readonly #end = (waiter: Waiter) => {
     if (this.#over) waiter.fail(this.#over())
   }
 
-  #each(path: string | undefined, callback: (waiter: Waiter) => void): void {
-    this.#waiters.get(path)?.forEach(callback)
+  #offer(event: BusEvent, path: string | undefined): void {
+    for (const waiter of this.#waiters.get(path) ?? []) waiter.offer(event)
   }
 }
 
 export class AwaitService {
   readonly #bus: BusLike
   readonly #shares = new Map<string, Share>()
-  readonly #waiters = new Set<Waiter>()
   #stopped = false
 
   /** Subscribes to nothing until somebody waits. */
@@ -117,11 +117,11 @@ export class AwaitService {
     const filter = matchEvents(patterns)
     const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
     // With an aborted signal no slot is needed.
-    if (!waiter.waiting) return waiter
+    if (signal?.aborted) return waiter
     try {
-      this.#waiters.add(waiter)
-      waiter.holds(() => this.#waiters.delete(waiter))
-      const share = this.#shareOf(patterns)
+      const key = JSON.stringify(patterns)
+      const share = this.#shares.get(key) ?? new Share(this.#bus, patterns, () => this.#shares.delete(key))
+      this.#shares.set(key, share)
       share.keep(waiter)
       const join = () => share.add(waiter)
       if (since === undefined) join()
@@ -146,19 +146,12 @@ export class AwaitService {
   /** Terminal: every wait rejects with `code: 'stopped'`. */
   stop(): void {
     this.#stopped = true
-    for (const waiter of this.#waiters) waiter.fail(stoppedError('the service'))
+    for (const { kept } of this.#shares.values())
+      for (const waiter of kept) waiter.fail(stoppedError('the service'))
   }
 
   [dispose](): void {
     this.stop()
-  }
-
-  /** Throws `TypeError` naming the pattern, and what the bus throws. */
-  #shareOf(patterns: EventPattern): Share {
-    const key = JSON.stringify([patterns.system, patterns.type])
-    const share = this.#shares.get(key) ?? new Share(this.#bus, patterns, () => this.#shares.delete(key))
-    this.#shares.set(key, share)
-    return share
   }
 
   /** Goes through what is retained, with a subscription of its own, which is live until the waiter has joined the others. */
@@ -182,7 +175,7 @@ export class AwaitService {
       const { evicted, position, epoch } = subscription
       void subscription.return()
       // More came while it searched than the bus's cap on bytes lets wait: that is retained as well.
-      if (evicted && waiter.waiting) again({ ...options, lastEventId: position, epoch })
+      if (evicted) again({ ...options, lastEventId: position, epoch })
       else join()
     }
     const again = (from: SubscribeOptions) => {

@@ -49,9 +49,9 @@ export interface PortBridge {
  * What a port is posted waits in that port until its other side reads, and nothing on this side can see or bound that:
  * close the port of a side that is stuck. A browser without the port's `close` event needs `close()` to be called.
  *
- * Data that cannot be cloned is not posted, and reported as `event_not_serialisable`; a request with a bad pattern is
- * reported as `callback_error` and changes nothing. Throws `TypeError` for a wrong port, and what the bus throws at
- * `maxSubscribers`.
+ * Data that cannot be cloned is not posted, and reported as `event_not_serialisable`. A request with a bad pattern, or with
+ * an `id` that is neither a string nor an integer, is reported as `callback_error` and changes nothing. Throws `TypeError`
+ * for a wrong port, and what the bus throws at `maxSubscribers`.
  */
 export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
   checkBus(bus)
@@ -60,35 +60,31 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
     throw wrongType('port', 'a MessagePort', port)
   }
   const listen = (how: 'add' | 'remove', type: string, listener: (message: unknown) => void) => {
-    if (addEventListener) port[`${how}EventListener`]?.(type, listener as never)
-    else port[how === 'add' ? 'on' : 'off']?.(type, listener as never)
+    const name = addEventListener ? (`${how}EventListener` as const) : how === 'add' ? 'on' : 'off'
+    port[name]?.(type, listener as never)
   }
   const ways = new Map<unknown, readonly Segment[]>()
   const tree = new Tree<unknown>()
 
-  const obey = ({ op, id, ...patterns }: PortRequest) => {
-    const add = op === 'subscribe'
-    if (!add && op !== 'unsubscribe') return
-    // A bad pattern changes nothing.
-    const way = add && wayOf(patterns)
-    const old = ways.get(id)
-    if (old) tree.delete(old, id)
-    ways.delete(id)
-    if (!way) return
-    ways.set(id, way)
-    tree.add(way, id)
-  }
   const hear = (message: unknown) => {
     try {
-      obey((addEventListener ? (message as MessageEvent).data : message) ?? {})
+      const request = (addEventListener ? (message as MessageEvent).data : message) as PortRequest | null
+      const { op, id, ...patterns } = request ?? ({} as PortRequest)
+      const add = op === 'subscribe'
+      if (!add && op !== 'unsubscribe') return
+      // A copy of an object is another one each time: nobody could name it again.
+      if (typeof id !== 'string') check('id', id, 'number', -Infinity)
+      // A bad pattern changes nothing.
+      const way = add && wayOf(patterns)
+      const old = ways.get(id)
+      if (old) tree.delete(old, id)
+      ways.delete(id)
+      if (way) {
+        ways.set(id, way)
+        tree.add(way, id)
+      }
     } catch (error) {
       subscription.report({ type: 'callback_error', error })
-    }
-  }
-  const post = (event: BusEvent) => {
-    const { id, system, type, path, data } = event
-    for (const subscription of tree.find(event)) {
-      port.postMessage({ subscription, id, system, type, path, ...(data !== undefined && { data }) })
     }
   }
   const close = () => {
@@ -101,14 +97,17 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
     ['close', close],
     ['exit', close],
   ] as const
-  const route = (event: BusEvent) => {
+  const post = (event: BusEvent) => {
+    const { id, system, type, path, data } = event
     try {
-      post(event)
+      for (const subscription of tree.find(event)) {
+        port.postMessage({ subscription, id, system, type, path, ...(data !== undefined && { data }) })
+      }
     } catch {
-      subscription.report({ type: 'event_not_serialisable', id: event.id, eventType: event.type })
+      subscription.report({ type: 'event_not_serialisable', id, eventType: type })
     }
   }
-  const subscription = bus.subscribe({ filter: routing({}, route), warnings: false })
+  const subscription = bus.subscribe({ filter: routing({}, post), warnings: false })
   for (const [type, listener] of heard) listen('add', type, listener)
   port.start?.()
   onEnd(subscription, close)

@@ -11,16 +11,9 @@ export function routing(patterns: EventPattern, route: (event: BusEvent) => void
   })
 }
 
-/** Calls back once when a subscription that takes no events is over, with an error where it failed. */
+/** Calls back when a subscription that takes no events is over, with an error where it failed. */
 export function onEnd(subscription: Subscription, over: (error?: unknown) => void): void {
-  let ended = false
-  const end = (error?: unknown) => {
-    // What is done on the end may bring it about again.
-    if (ended) return
-    ended = true
-    over(error)
-  }
   // Control frames may still come.
-  const watch = () => subscription.receive(({ done }) => (done ? end() : watch()), end)
+  const watch = () => subscription.receive(({ done }) => (done ? over() : watch()), over)
   watch()
 }

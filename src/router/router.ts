@@ -69,10 +69,10 @@ export class EventRouter<Bus extends BusLike = BusLike> {
   }
 
   /** Its handler is not called any more; resolves when its running call has finished, if that is not the one that asks. */
-  remove(handler: object): Promise<void> {
+  async remove(handler: object): Promise<void> {
     const subscriber = this.#subscribers.get(handler)
     this.#subscribers.delete(handler)
-    return subscriber?.close() ?? Promise.resolve()
+    await subscriber?.close()
   }
 
   /**

@@ -45,6 +45,7 @@ export interface SubscriberOptions {
 const TURN = 64
 
 export class Subscriber {
+  /** Its calls that have not finished, in the order in which they started. */
   readonly running = new Set<Run>()
   readonly #bus: BusLike
   readonly #pattern: string | EventPattern
@@ -101,15 +102,16 @@ export class Subscriber {
     return this.#controller.signal
   }
 
-  /** Every event up to here was handled, or is none for this subscriber. */
+  /** Every event up to here was handled, or is none for this subscriber. Right only where it shares its `runs` with nobody. */
   get position(): number {
-    const next = this.#runs.oldest(this)?.event.id ?? this.#received?.id ?? Infinity
+    const [oldest = this.#runs.called] = this.running
+    const next = oldest?.event.id ?? this.#received?.id ?? Infinity
     return Math.min(this.#subscription.position, Math.min(next, this.#behind) - 1)
   }
 
   close(from?: Run): Promise<void> {
     this.end()
-    return this.#runs.idle(this, from)
+    return this.#runs.idle(this.running, from)
   }
 
   /** The one end: the slot is free, no handler starts any more, and nothing is left at the signal. */
@@ -143,8 +145,11 @@ export class Subscriber {
     for (let turn = 0; !this.#closed && this.running.size < this.#concurrency; turn++) {
       const frame = turn < TURN ? this.#next() : this.#wake()
       if (!frame) return
-      if (frame.id) this.#handle(frame)
-      else if (frame.type === 'state_resync_required') this.#tellGap((frame as StateResyncRequired).data)
+      if (frame.id !== undefined) this.#handle(frame)
+      else if (frame.type === 'state_resync_required') {
+        const { reason, lastDeliveredId = 0, earliestAvailableId } = (frame as StateResyncRequired).data
+        this.#tellGap(reason === 'epoch_reset' ? 1 : lastDeliveredId + 1, earliestAvailableId - 1)
+      }
     }
   }
 
@@ -164,6 +169,8 @@ export class Subscriber {
         const lastEventId = Math.min(position, this.#behind - 1)
         this.#behind = Infinity
         this.#subscription = this.#subscribe(lastEventId, epoch)
+        // It retains nothing any more, and such a stream says nothing.
+        if (this.#bus.closed) this.#tellGap(lastEventId + 1, this.#bus.lastEventId)
         this.#wake()
       } else if (received === null) this.end()
       else {
@@ -192,7 +199,7 @@ export class Subscriber {
     try {
       const result = this.#handler(event as never, run)
       if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function')
-        void this.#finish(run, result)
+        run.done = this.#finish(run, result)
     } catch (error) {
       this.#tellError(error, event)
     }
@@ -200,18 +207,20 @@ export class Subscriber {
   }
 
   async #finish(run: Run, result: unknown): Promise<void> {
-    this.#runs.add(run)
+    this.running.add(run)
+    this.#runs.running.add(run)
     try {
       await result
     } catch (error) {
       this.#tellError(error, run.event)
     }
-    this.#runs.delete(run)
+    this.running.delete(run)
+    this.#runs.running.delete(run)
     this.#run()
   }
 
-  #tellGap({ reason, lastDeliveredId = 0, earliestAvailableId }: StateResyncRequired['data']): void {
-    const gap = { from: reason === 'epoch_reset' ? 1 : lastDeliveredId + 1, to: earliestAvailableId - 1 }
+  #tellGap(from: number, to: number): void {
+    const gap = { from, to }
     const { onGap } = this.#options
     if (onGap) void this.#tell(() => onGap(gap))
     else this.#tellError(Object.assign(new Error('events are gone'), { code: 'gap', ...gap }))

@@ -8,20 +8,20 @@ import { ANY, MANY, NEXT, partsOf, type Segment } from './pattern.ts'
 /** Most are made for one way and go with it, so what they may do without is not there. */
 class Node<Value> {
   /** By their steps; that of a group has a dot in it, and so is no input's. */
-  children: Map<string, Node<Value>> | undefined = undefined
+  children: Map<string, Node<Value>> | undefined
   /** How many ways go through it. */
   uses = 0
   /** The round in which it was reached last. */
   round = 0
   /** The children for `*` and for `**`, which are asked for at every step. */
-  any: Node<Value> | undefined = undefined
-  many: Node<Value> | undefined = undefined
+  any: Node<Value> | undefined
+  many: Node<Value> | undefined
   /** It is behind `**`: any segment leads back to it. */
   readonly loops: boolean
   /** What ends here. */
-  here: Set<Value> | undefined = undefined
+  here: Set<Value> | undefined
   /** What a literal leads to beside its own node, being one of a group: that is one node, however large the group. */
-  groups: Set<Node<Value>> | undefined = undefined
+  groups: Set<Node<Value>> | undefined
 
   constructor(loops: boolean) {
     this.loops = loops
@@ -64,13 +64,13 @@ export class Tree<Value> {
   }): readonly Value[] {
     const { system, type, path } = event
     let start = this.#starts.get(type)
-    if (start?.system !== system || start === undefined) {
+    if (!start || start.system !== system) {
       const types = this.#next(this.#walk(this.#reached([this.#root]), system))
       start = { system, nodes: this.#next(this.#walk(types, type)), path: undefined, found: undefined }
       if (this.#starts.size >= STARTS) this.#forget()
       this.#starts.set(type, start)
     }
-    if (start.found === undefined || start.path !== path) {
+    if (!start.found || start.path !== path) {
       const found: Value[] = []
       for (const { here } of this.#walk(start.nodes, path))
         if (here) for (const value of here) found.push(value)
@@ -108,11 +108,11 @@ export class Tree<Value> {
 
   /** A node, and what stands behind it for `**`, which may be no segment at all. */
   #reach(node: Node<Value> | undefined, reached: Node<Value>[]): void {
-    if (node === undefined || node.round === this.#round) return
+    if (!node || node.round === this.#round) return
     node.round = this.#round
     reached.push(node)
-    if (node.many !== undefined) this.#reach(node.many, reached)
-    if (node.groups !== undefined) for (const group of node.groups) this.#reach(group, reached)
+    if (node.many) this.#reach(node.many, reached)
+    if (node.groups) for (const group of node.groups) this.#reach(group, reached)
   }
 
   /** A cleared map would keep what it held and what it holds next alive together, once the collector has moved it. */
@@ -122,7 +122,7 @@ export class Tree<Value> {
 
   /** To the end of a way, on which there is one more of, or one less. */
   #go(way: readonly Segment[], more: 1 | -1): Node<Value> {
-    if (this.#starts.size > 0) this.#forget()
+    if (this.#starts.size) this.#forget()
     let node = this.#root
     for (const segment of way) {
       const parent = node

@@ -28,8 +28,7 @@ export class Waiter {
   readonly #epoch: string
   readonly #head: number
   readonly #reply: Promise<Reply>
-  #resolve!: (reply: Reply) => void
-  #reject!: (error: unknown) => void
+  #resolve!: (reply: Reply | Promise<never>) => void
   /** What it holds on to, as long as it waits. */
   #release: (() => void)[] | undefined = []
 
@@ -40,9 +39,8 @@ export class Waiter {
     this.#head = bus.lastEventId
     this.#options = options
     const { timeoutMs, signal } = options
-    this.#reply = new Promise((resolve, reject) => {
+    this.#reply = new Promise((resolve) => {
       this.#resolve = resolve
-      this.#reject = reject
     })
     // Nobody need be there when it fails: whoever calls `wait()` is told then.
     this.#reply.catch(() => {})
@@ -55,10 +53,6 @@ export class Waiter {
 
   get path(): string | undefined {
     return this.#options.path
-  }
-
-  get waiting(): boolean {
-    return this.#release !== undefined
   }
 
   /**
@@ -97,28 +91,28 @@ export class Waiter {
   /** An event of its patterns. */
   take(event: BusEvent): void {
     const { path, where } = this.#options
-    if (path !== undefined && event.path !== path) return
+    if (path !== undefined && path !== event.path) return
     try {
-      if (where !== undefined && !where(event)) return
+      if (where && !where(event)) return
       const accepted = ACCEPTED.test(event.type)
       const reply = { event, accepted, error: accepted ? undefined : errorOf(event.data) }
-      this.#settle(() => this.#resolve(reply))
+      this.#settle(() => reply)
     } catch (error) {
       this.fail(error)
     }
   }
 
   fail(error: unknown): void {
-    this.#settle(() => this.#reject(error))
+    this.#settle(() => Promise.reject(error))
   }
 
   /** The one end. */
-  #settle(outcome: () => void): void {
+  #settle(outcome: () => Reply | Promise<never>): void {
     const releases = this.#release
-    if (releases === undefined) return
+    if (!releases) return
     this.#release = undefined
     for (const release of releases) release()
-    outcome()
+    this.#resolve(outcome())
   }
 }
 

@@ -35,11 +35,11 @@ const LIMITS = [
   { entry: '/session', limit: 4096, today: 4464 },
   // 1812 bytes of it are the parser's, about 1200 the gate's.
   { entry: '/client', limit: 4096, today: 7020 },
-  { entry: '/router', limit: 3072, today: 4970 },
+  { entry: '/router', limit: 3072, today: 5010 },
   // Both ends of the wire, and what they stand on: bus, sessions, streams, client.
   { entry: '/acp', limit: 22_700 },
   // The bus, and 1600 bytes on top of it.
-  { entry: '/mcp', limit: 7136 },
+  { entry: '/mcp', limit: 7144 },
 ]
 
 test.each(LIMITS)('resumable-bus$entry is no larger than $limit bytes, or than it was', async (size) => {

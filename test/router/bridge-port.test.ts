@@ -71,7 +71,7 @@ describe('a bridged port', () => {
     expect(one.got).toMatchObject([{ subscription: 'b', type: 'c' }])
   })
 
-  it('is not disturbed by messages that are no requests, and has a bad pattern reported', async () => {
+  it('is not disturbed by messages that are no requests, and has a bad pattern or name reported', async () => {
     const { bus, reports } = observedBus()
     const one = channel(bus)
     await ask(
@@ -84,14 +84,18 @@ describe('a bridged port', () => {
       { op: 'subscribe', id: 'a', type: 'a' },
       { op: 'subscribe', id: 'a', type: 'a*' },
       { op: 'subscribe', id: 'b', path: 7 },
+      { op: 'subscribe' },
+      { op: 'subscribe', id: { name: 'c' } },
+      { op: 'subscribe', id: -1, type: 'b' },
     )
-    bus.publish({ type: 'a' })
-    await until(() => one.got.length > 0)
-    expect(one.got).toMatchObject([{ subscription: 'a', type: 'a' }])
-    expect(reports).toMatchObject([
-      { type: 'callback_error', error: expect.any(TypeError) },
-      { type: 'callback_error', error: expect.any(TypeError) },
+    for (const type of ['a', 'b']) bus.publish({ type })
+    await until(() => one.got.length > 1)
+    expect(one.got).toMatchObject([
+      { subscription: 'a', type: 'a' },
+      { subscription: -1, type: 'b' },
     ])
+    const report = { type: 'callback_error', error: expect.any(TypeError) }
+    expect(reports).toMatchObject([report, report, report, report])
   })
 
   it('has data that cannot be cloned reported, and gets the next event', async () => {

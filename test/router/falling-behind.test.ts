@@ -147,12 +147,13 @@ describe('a subscriber that falls behind its queue', () => {
     expect(bus.subscriberCount).toBe(0)
   })
 
-  it('reads what is queued, and no more, though its bus has closed', async () => {
+  it('reads what is queued where its bus has closed, and is told of the rest as a gap', async () => {
     const bus = new EventBus({ maxQueued: 2 })
-    const { slow } = await stuck(bus, 9)
+    const { slow, gaps } = await stuck(bus, 9)
     bus.close()
     await slow.finishAll()
     expect(slow.finished).toEqual([1, 2, 3])
+    expect(gaps).toEqual([{ from: 4, to: 10 }])
   })
 })
 
