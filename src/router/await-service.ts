@@ -78,7 +78,8 @@ class Share {
   }
 
   readonly #end = (waiter: Waiter) => {
-    if (this.#over) waiter.fail(this.#over())
+    // One that has its outcome may be what ends it: an error that nobody gets costs a third of a round trip.
+    if (this.#over && this.kept.has(waiter)) waiter.fail(this.#over())
   }
 
   #offer(event: BusEvent, path: string | undefined): void {

@@ -28,16 +28,16 @@ class Node<Value> {
   }
 }
 
-/** Where the paths of a type's events begin, and what was found for the last of them. */
+/** Where the paths of a type's events begin, and what was found for each of them. */
 interface Start<Value> {
   readonly system: unknown
   readonly nodes: readonly Node<Value>[]
-  path: unknown
-  found: readonly Value[] | undefined
+  found: Map<unknown, readonly Value[]>
 }
 
-/** Types that are remembered, at the most. */
-const STARTS = 64
+/** Types that are remembered, and paths of each, at the most: a look-up takes a twentieth of a walk. */
+const STARTS = 16
+const PATHS = 2048
 
 export class Tree<Value> {
   readonly #root = new Node<Value>(false)
@@ -66,18 +66,18 @@ export class Tree<Value> {
     let start = this.#starts.get(type)
     if (!start || start.system !== system) {
       const types = this.#next(this.#walk(this.#reached([this.#root]), system))
-      start = { system, nodes: this.#next(this.#walk(types, type)), path: undefined, found: undefined }
+      start = { system, nodes: this.#next(this.#walk(types, type)), found: new Map() }
       if (this.#starts.size >= STARTS) this.#forget()
       this.#starts.set(type, start)
     }
-    if (!start.found || start.path !== path) {
-      const found: Value[] = []
-      for (const { here } of this.#walk(start.nodes, path))
-        if (here) for (const value of here) found.push(value)
-      start.path = path
-      start.found = found
-    }
-    return start.found
+    const known = start.found.get(path)
+    if (known !== undefined) return known
+    const found: Value[] = []
+    for (const { here } of this.#walk(start.nodes, path))
+      if (here) for (const value of here) found.push(value)
+    if (start.found.size >= PATHS) start.found = new Map()
+    start.found.set(path, found)
+    return found
   }
 
   #walk(nodes: readonly Node<Value>[], input: unknown): readonly Node<Value>[] {
