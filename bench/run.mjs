@@ -28,6 +28,7 @@
 import { parseArgs } from 'node:util'
 import { runContest } from './contest.mjs'
 import { contests } from './contests.mjs'
+import { redisAnswers, redisUrl } from './redis-there.mjs'
 import { judge, machine, table } from './report.mjs'
 import { rows } from './rows.mjs'
 import { setUp } from './setup.mjs'
@@ -37,7 +38,13 @@ const { values: args } = parseArgs({
 })
 
 const wanted = args.only?.toLowerCase() ?? ''
-const selected = rows.filter(({ what, against }) => `${what}, ${against}`.toLowerCase().includes(wanted))
+const named = rows.filter(({ what, against }) => `${what}, ${against}`.toLowerCase().includes(wanted))
+const selected = (await redisAnswers()) ? named : named.filter(({ contest }) => !contest.startsWith('redis'))
+if (selected.length < named.length) {
+  console.error(
+    `no Redis at ${redisUrl}: its rows are left out; \`redis-server\` starts one, REDIS_URL names another`,
+  )
+}
 if (selected.length === 0) {
   console.error(`no row holds "${args.only}"; the rows are:`)
   for (const { what, against } of rows) console.error(`  ${what}, ${against}`)
