@@ -4,7 +4,13 @@
  * that is and however far the log has moved on.
  */
 
-import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from './event.ts'
+import {
+  type BusEvent,
+  controlFrame,
+  type Frame,
+  type ReplayComplete,
+  type StateResyncRequired,
+} from './event.ts'
 import type { Retained } from './log.ts'
 import type { ReplayRun } from './subscription.ts'
 
@@ -31,6 +37,14 @@ export function resyncOf(
     epoch,
     ...(mismatch && { detail: 'epoch_mismatch' }),
   })
+}
+
+/** The end of a replay; there is no last event where none passed. */
+export function completeOf(replayedCount: number, lastReplayedEventId: number): ReplayComplete {
+  return controlFrame(
+    'replay_complete',
+    replayedCount ? { replayedCount, lastReplayedEventId } : { replayedCount },
+  )
 }
 
 /** Written by hand: a generator costs 600 bytes more for each subscriber, and twice the time for each event. */
@@ -78,7 +92,9 @@ export class Replay implements ReplayRun {
     }
     if (this.done) return { value: undefined, done: true }
     this.done = true
-    return { value: this.#complete(), done: false }
+    // Read to its end, it holds nothing: the queue may keep it for long.
+    this.#retained = undefined
+    return { value: completeOf(this.#replayedCount, this.#lastReplayedEventId), done: false }
   }
 
   [Symbol.iterator](): this {
@@ -87,16 +103,5 @@ export class Replay implements ReplayRun {
 
   #step(): BusEvent | undefined {
     return this.position < this.#head ? this.#retained?.(this.position + 1) : undefined
-  }
-
-  #complete(): Frame {
-    // Read to its end, it holds nothing: this frame may wait long to be asked for.
-    this.#retained = undefined
-    const replayedCount = this.#replayedCount
-    const lastReplayedEventId = this.#lastReplayedEventId
-    return controlFrame(
-      'replay_complete',
-      replayedCount ? { replayedCount, lastReplayedEventId } : { replayedCount },
-    )
   }
 }

@@ -7,10 +7,10 @@
 import { type BusEvent, controlFrame, type Frame, type StateResyncRequired } from '../core/event.ts'
 import type { CheckedSubscribeOptions } from '../core/options.ts'
 import { WAITING } from '../core/queue-parts.ts'
-import { resyncOf } from '../core/replay.ts'
+import { completeOf, resyncOf } from '../core/replay.ts'
 import type { ReplayRun } from '../core/subscription.ts'
 import type { Entry } from './reader.ts'
-import { eventAt } from './stream.ts'
+import { eventAt, numberOf } from './stream.ts'
 import type { RedisSubscription } from './subscription.ts'
 import type { StreamTail } from './tail.ts'
 import type { View } from './window.ts'
@@ -132,12 +132,7 @@ export class RedisReplay implements ReplayRun {
   #takeComplete(): Frame | undefined {
     if (!this.#isSettled || this.position < this.#view.head) return undefined
     this.done = true
-    const replayedCount = this.#replayedCount
-    const lastReplayedEventId = this.#lastReplayedEventId
-    return controlFrame(
-      'replay_complete',
-      replayedCount ? { replayedCount, lastReplayedEventId } : { replayedCount },
-    )
+    return completeOf(this.#replayedCount, this.#lastReplayedEventId)
   }
 
   /** The next event, or nothing while it is on its way or where it is gone. */
@@ -160,7 +155,9 @@ export class RedisReplay implements ReplayRun {
       try {
         const entries = this.#tail.isClosed ? [] : await this.#tail.stream.page(this.position, earliestId - 1)
         this.#page = entries.flatMap((entry) => eventIn(epoch, entry) ?? [])
-        if (this.#page.length === 0) this.#skipTo(earliestId)
+        // Nothing of ours is left; or what is there is no event, and what is behind it may be one.
+        const [id, [name] = []] = entries.at(-1) ?? []
+        if (this.#page.length === 0) this.#skipTo(id && name === epoch ? numberOf(id) + 1 : earliestId)
       } catch {
         await this.#tail.again()
       }
@@ -210,5 +207,5 @@ export class RedisReplay implements ReplayRun {
 
 /** The event of an entry; none where the entry is of another epoch, or of no bus. */
 function eventIn(epoch: string, [id, [name, text]]: Entry): BusEvent | undefined {
-  return name === epoch ? eventAt(Number(id.slice(2)), text as string) : undefined
+  return name === epoch ? eventAt(numberOf(id), text as string) : undefined
 }

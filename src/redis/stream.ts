@@ -105,6 +105,11 @@ export class RedisStream {
   }
 }
 
+/** The event's id, of an entry that is one. */
+export function numberOf(entryId: string): number {
+  return Number(entryId.slice(2))
+}
+
 /** An event as every node sees it: what JSON made of it. */
 export function eventOf(id: number, text: string): BusEvent {
   return Object.freeze(stamp(JSON.parse(`{"id":${id},${text.slice(1)}`)))

@@ -11,7 +11,7 @@ import { codeOf, type Link, type Member } from './link.ts'
 import type { Listener } from './listener.ts'
 import type { CheckedRedisOptions } from './options.ts'
 import type { Entry } from './reader.ts'
-import { type Appended, eventAt, type Known, RedisStream, type Step } from './stream.ts'
+import { type Appended, eventAt, type Known, numberOf, RedisStream, type Step } from './stream.ts'
 import { type View, Window } from './window.ts'
 
 /** A reader gets a chance behind so many events, or a quarter of its cap. */
@@ -286,10 +286,6 @@ export class StreamTail implements Member {
     this.#window = new Window(this.#options, epoch, earliestAvailableId - 1)
     this.#listener?.onRestart({ reason, lastDeliveredId, earliestAvailableId, epoch })
   }
-}
-
-function numberOf(id: string): number {
-  return Number(id.slice(2))
 }
 
 /** Lets readers read, and sockets write. */

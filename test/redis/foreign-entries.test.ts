@@ -31,6 +31,19 @@ describeOnRedis('an entry that no bus wrote', () => {
     ])
   })
 
+  it('costs no more where it is a page of its own', async () => {
+    const server = await RedisServer.start()
+    const { bus } = await node(server.url)
+    const text = 'x'.repeat(600_000)
+    // As many as are read before it is known how large they are, and one of which a page is full.
+    for (let n = 0; n < 33; n++) await bus.publish({ type: 'large', data: text })
+    await server.call('XADD', KEY, '0-*', bus.epoch, 'garbage')
+    const one = last(await publish(bus, 2))
+    const resumed = await new Follower((await node(server.url)).bus, { lastEventId: 0 }).upTo(one)
+    expect(resumed.events.map(({ id }) => id)).toEqual([...range(1, 33), 35, 36])
+    expect(resumed.resyncs).toMatchObject([{ lastDeliveredId: 33, earliestAvailableId: 35 }])
+  })
+
   it('and that is in the way of all to come begins a new epoch, and ends nothing', async () => {
     const server = await RedisServer.start()
     const nodes = await pair(server.url)
