@@ -79,16 +79,14 @@ export class Replay implements ReplayRun {
       this.position = resync.data.earliestAvailableId - 1
       return { value: resync, done: false }
     }
-    for (let event = this.#step(); event !== undefined; event = this.#step()) {
+    while (!this.done && this.position < this.#head) {
       // Moved on before the filter is asked: it is user code, and may look, or end the subscription.
-      this.position = event.id
+      const event = (this.#retained as Retained)(++this.position)
       const passed = this.#filter === undefined || this.#filter.passes(event)
-      if (this.done) break
-      if (passed) {
-        this.#replayedCount++
-        this.#lastReplayedEventId = event.id
-        return { value: event, done: false }
-      }
+      if (!passed || this.done) continue
+      this.#replayedCount++
+      this.#lastReplayedEventId = event.id
+      return { value: event, done: false }
     }
     if (this.done) return { value: undefined, done: true }
     this.done = true
@@ -99,9 +97,5 @@ export class Replay implements ReplayRun {
 
   [Symbol.iterator](): this {
     return this
-  }
-
-  #step(): BusEvent | undefined {
-    return this.position < this.#head ? this.#retained?.(this.position + 1) : undefined
   }
 }
