@@ -43,15 +43,15 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   #judged: number
   /** The last live event that was handed over or queued. */
   #given = 0
-  /** Below this backlog nothing is to be told; only where no bytes are counted. */
-  readonly #calm: number
+  /** Below this backlog an event is queued and nothing else is to be done; -1 where more is to be looked at. */
+  #calm: number
 
   /** Live from the event behind `head`. */
   constructor(hub: Hub, options: CheckedSubscribeOptions, head: number) {
     super(options)
     this.#hub = hub
     this.#options = options
-    this.#calm = options.maxSize * 0.75 - 1
+    this.#calm = options.filter ? -1 : options.maxSize * 0.75 - 1
     this.#judged = this.lastDeliveredId = head
     this.epoch = options.epoch
     options.signal?.addEventListener('abort', this)
@@ -131,11 +131,11 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   /** The bus's side: judges one live event for this subscriber. */
   offer(event: BusEvent, bytes: number): void {
     if (event.id <= this.#judged) return
-    const { filter } = this.#options
-    const passed = filter === undefined || this.passes(event, filter.onFound)
-    // The filter is user code and may have ended the subscription.
-    if (this.closed || (passed && !this.#give(event, bytes))) return
-    this.#judged = event.id
+    // The usual case, and short enough to be part of a fan-out: worth a sixth of a delivery.
+    if (this.#armed && bytes === 0 && this.size < this.#calm) {
+      this.append(event, 0)
+      this.#judged = this.#given = event.id
+    } else this.#judge(event, bytes)
   }
 
   /** The one end of every stream, whoever ends it: what is queued may still be read, or is dropped. */
@@ -145,6 +145,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
       if (this.#replay !== undefined) this.#replay.done = true
       this.#replay = undefined
     }
+    this.#calm = -1
     this.#hub.place('delete', this, this.#options.filter)
     this.#options.signal?.removeEventListener('abort', this)
     super.close(options)
@@ -161,36 +162,31 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     }
   }
 
-  /** Queues a live event; false where it did not fit, and that was the end. */
-  #give(event: BusEvent, bytes: number): boolean {
-    this.#armed ||= this.#drained
-    // Far from every line: the usual case, worth a sixth of a delivery.
-    if (this.#armed && bytes === 0 && this.size < this.#calm) this.append(event, 0)
-    else if (this.push(event, bytes)) this.#warn(event.id)
-    else return this.#overflow(event)
-    this.#given = event.id
-    return true
-  }
-
-  /** Tells the filter that can be told, or evicts. Apart from `#give`, which is short enough to be part of a fan-out. */
-  #overflow(event: BusEvent): boolean {
-    const { filter } = this.#options
-    if (filter?.onFull) {
+  /** The same where there is more to it: a filter, bytes, or a line that is near. */
+  #judge(event: BusEvent, bytes: number): void {
+    const { filter, warnings } = this.#options
+    const passed = !this.closed && (!filter || this.passes(event, filter.onFound))
+    // It may have ended since it was listed, and within its filter, which is user code.
+    if (this.closed) return
+    // The next warning may come from 37.5 % of both caps on, so that a reader that wavers around one line is warned once.
+    this.#armed ||= this.#level <= 0.375
+    if (passed && !this.push(event, bytes)) {
+      if (filter?.onFull === undefined) {
+        const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
+        this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
+        this.evicted = true
+        this.close({})
+        return
+      }
       this.passes(event, filter.onFull as Filter)
-      return true
+    } else if (passed) {
+      this.#given = event.id
+      if (this.#armed && this.#level >= 0.75) {
+        this.#armed = false
+        if (warnings) this.#tell('warned', 'slow_client_warning', { lastEventId: event.id })
+      }
     }
-    const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
-    this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
-    this.evicted = true
-    this.close({})
-    return false
-  }
-
-  /** Once the backlog has risen, until it was down again. */
-  #warn(lastEventId: number): void {
-    if (!this.#armed || !this.#risen) return
-    this.#armed = false
-    if (this.#options.warnings) this.#tell('warned', 'slow_client_warning', { lastEventId })
+    this.#judged = event.id
   }
 
   protected override handedOut(frame: Frame): void {
@@ -208,14 +204,9 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     return this.closed ? this.#judged : Math.max(this.#judged, this.#hub.fannedOut)
   }
 
-  /** A warning is due from 75 % of a cap on. */
-  get #risen(): boolean {
-    return this.size >= this.maxSize * 0.75 || this.bytes >= this.maxBytes * 0.75
-  }
-
-  /** The next one may come from 37.5 % of both on, so that a reader that wavers around one line is warned once. */
-  get #drained(): boolean {
-    return this.size <= this.maxSize * 0.375 && this.bytes <= this.maxBytes * 0.375
+  /** The backlog as a share of the cap that is nearer. */
+  get #level(): number {
+    return Math.max(this.size / this.maxSize, this.bytes / this.maxBytes)
   }
 
   /** Tells the subscriber in its place, and the bus's owner. */
