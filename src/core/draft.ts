@@ -51,18 +51,20 @@ export function rejection(reason: RejectionReason, eventType?: string): Rejectio
   return { type: 'event_rejected', reason, ...(eventType !== undefined && { eventType }) }
 }
 
+/** In what inherits nothing, `__proto__` is a key like any other; without a prototype at all, it would be four times as slow. */
+// biome-ignore lint/complexity/useArrowFunction: an arrow function is no constructor.
+const Rest = function () {} as unknown as new () => Record<string, unknown>
+Rest.prototype = Object.create(null)
+
 /** The keys behind `data` that have a value; undefined where there are none. */
 function restOf(input: Draft): Record<string, unknown> | undefined {
   // Cheaper than a list of the keys, and most inputs have no others.
   for (const key in input) {
     if (key === 'type' || key === 'data') continue
-    const rest: Record<string, unknown> = {}
+    const rest = new Rest()
     for (const behind of keysBehindData(input)) {
       const value = input[behind]
-      if (value === undefined) continue
-      // Set, it would be the prototype, and is a key like any other.
-      if (behind === '__proto__') Object.defineProperty(rest, behind, { value, enumerable: true })
-      else rest[behind] = value
+      if (value !== undefined) rest[behind] = value
     }
     return rest
   }

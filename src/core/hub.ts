@@ -25,7 +25,7 @@ export class Hub {
   /** The same, listed when an event comes and some joined or left: a walk over the set takes twice as long. */
   #listed: BusSubscription[] | undefined
   /** What finds the others, by what made it. */
-  #indexes: Map<unknown, FilterIndex> | undefined
+  readonly #indexes = new Map<unknown, FilterIndex>()
   readonly #onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined
   /** What waits for its turn while something has it. */
   #waiting: (() => void)[] = []
@@ -56,7 +56,6 @@ export class Hub {
       this.#unindexed[how](subscriber)
       this.#listed = undefined
     } else {
-      this.#indexes ??= new Map()
       const index = this.#indexes.get(create) ?? create()
       this.#indexes.set(create, index)
       index[how](subscriber, filter as Filter)
@@ -106,7 +105,7 @@ export class Hub {
   #fanOut(event: BusEvent, bytes: number): void {
     this.#listed ??= [...this.#unindexed]
     for (const subscriber of this.#listed) subscriber.offer(event, bytes)
-    if (this.#indexes !== undefined) {
+    if (this.#indexes.size > 0) {
       for (const index of this.#indexes.values()) {
         for (const subscriber of index.find(event) as readonly BusSubscription[])
           subscriber.offer(event, bytes)

@@ -80,17 +80,13 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** The next entry without waiting, or undefined. Throws what a run throws. */
   tryNext(): T | undefined {
+    if (this.#bare) return this.#first()
     const value = this.#busy ? NOTHING : this.#take()
     return value === NOTHING ? undefined : value
   }
 
   next(): Promise<Result<T>> {
-    if (this.#bare && this.#size > 0) {
-      const value = this.#slots[this.#head] as T
-      this.#shift(1, 0)
-      this.handedOut(value)
-      return Promise.resolve({ value, done: false })
-    }
+    if (this.#bare) return Promise.resolve({ value: this.#first(), done: false })
     try {
       const value = this.#busy ? NOTHING : this.#take()
       if (value !== NOTHING) return Promise.resolve({ value, done: false })
@@ -102,7 +98,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** All that is ready, at most 256 entries; waits for the first one where nothing is. */
   nextBatch(): Promise<Result<T[]>> {
-    if (this.#bare && this.#size > 0) return Promise.resolve({ value: this.#takeBatch() as T[], done: false })
+    if (this.#bare) return Promise.resolve({ value: this.#takeBatch() as T[], done: false })
     return this.#wait(true) as Promise<Result<T[]>>
   }
 
@@ -180,9 +176,16 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     return this.#pulling || this.#firstWaiter !== undefined
   }
 
-  /** It holds bare values only, and nothing was closed: the usual case, worth a tenth of a delivery. */
+  /** It holds values, bare ones only, and is open: the usual case, worth a tenth of a delivery. */
   get #bare(): boolean {
-    return this.#entries === 0 && !this.#closed
+    return this.#size > 0 && this.#entries === 0 && !this.#closed
+  }
+
+  #first(): T {
+    const value = this.#slots[this.#head] as T
+    this.#shift(1)
+    this.handedOut(value)
+    return value
   }
 
   #wait(batch: boolean): Promise<Result<unknown>> {
@@ -217,12 +220,11 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
     while (this.#head < this.#slots.length && !this.#pulling) {
       const entry = this.#slots[this.#head]
       let value: unknown = entry
-      if (!(entry instanceof Entry)) this.#shift(1, 0)
+      if (!(entry instanceof Entry)) this.#shift(1)
       else if (entry.run !== undefined) value = this.#pull(entry.run)
       else {
         value = entry.value
-        this.#entries--
-        this.#shift(entry.bytes > 0 ? 1 : 0, entry.bytes)
+        this.#shift(entry.bytes > 0 ? 1 : 0, 1, entry.bytes)
       }
       if (value !== NOTHING) {
         this.handedOut(value as T)
@@ -233,7 +235,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   #takeBatch(): T[] | typeof NOTHING {
-    if (this.#bare && this.#head === 0 && this.#size > 0 && this.#size <= BATCH_LIMIT) {
+    if (this.#bare && this.#head === 0 && this.#size <= BATCH_LIMIT) {
       this.handedOut(this.#slots[this.#size - 1] as T)
       return this.#empty() as T[]
     }
@@ -253,9 +255,10 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
   }
 
   /** Lets go of the slot at the head, and of what it counted. */
-  #shift(live: number, bytes: number): void {
+  #shift(live: number, entries = 0, bytes = 0): void {
     const slots = this.#slots
     this.#size -= live
+    this.#entries -= entries
     // Set at the end, and not subtracted: sums of fractions need not come back to 0.
     this.#bytes = this.#size === 0 ? 0 : this.#bytes - bytes
     slots[this.#head++] = undefined
@@ -288,10 +291,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       if (!over) given = value
     } finally {
       this.#pulling = given === WAITING
-      if (over && this.#slots.length > 0) {
-        this.#entries--
-        this.#shift(0, 0)
-      }
+      if (over && this.#slots.length > 0) this.#shift(0, 1)
       // Bound, since a closure's context would be made at each call: 3 ns of a replayed event's 60.
       if (this.#firstWaiter !== undefined) queueMicrotask(this.#serve.bind(this))
     }

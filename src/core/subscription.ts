@@ -43,15 +43,15 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   #judged: number
   /** The last live event that was handed over or queued. */
   #given = 0
-  /** Below this backlog an event is queued and nothing else is to be done; -1 where more is to be looked at. */
-  #calm: number
+  /** Below this backlog an event is queued and nothing else is to be done. */
+  readonly #calm: number
 
   /** Live from the event behind `head`. */
   constructor(hub: Hub, options: CheckedSubscribeOptions, head: number) {
     super(options)
     this.#hub = hub
     this.#options = options
-    this.#calm = options.filter ? -1 : options.maxSize * 0.75 - 1
+    this.#calm = options.maxSize * 0.75 - 1
     this.#judged = this.lastDeliveredId = head
     this.epoch = options.epoch
     options.signal?.addEventListener('abort', this)
@@ -130,12 +130,14 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
 
   /** The bus's side: judges one live event for this subscriber. */
   offer(event: BusEvent, bytes: number): void {
-    if (event.id <= this.#judged) return
-    // The usual case, and short enough to be part of a fan-out: worth a sixth of a delivery.
+    // It may have ended since it was listed.
+    if (event.id <= this.#judged || this.closed) return
+    if (this.#options.filter && !this.#wants(event)) return
+    // Far from every line: the usual case, and short enough to be part of a fan-out. Worth a sixth of a delivery.
     if (this.#armed && bytes === 0 && this.size < this.#calm) {
       this.append(event, 0)
       this.#judged = this.#given = event.id
-    } else this.#judge(event, bytes)
+    } else this.#press(event, bytes)
   }
 
   /** The one end of every stream, whoever ends it: what is queued may still be read, or is dropped. */
@@ -145,7 +147,6 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
       if (this.#replay !== undefined) this.#replay.done = true
       this.#replay = undefined
     }
-    this.#calm = -1
     this.#hub.place('delete', this, this.#options.filter)
     this.#options.signal?.removeEventListener('abort', this)
     super.close(options)
@@ -162,29 +163,32 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
     }
   }
 
-  /** The same where there is more to it: a filter, bytes, or a line that is near. */
-  #judge(event: BusEvent, bytes: number): void {
+  /** Asks the filter, which is user code and may end the subscription. */
+  #wants(event: BusEvent): boolean {
+    const passed = this.passes(event, this.#options.filter?.onFound)
+    if (this.closed) return false
+    if (!passed) this.#judged = event.id
+    return passed
+  }
+
+  /** Gives an event to a stream that may have no place for it. */
+  #press(event: BusEvent, bytes: number): void {
     const { filter, warnings } = this.#options
-    const passed = !this.closed && (!filter || this.passes(event, filter.onFound))
-    // It may have ended since it was listed, and within its filter, which is user code.
-    if (this.closed) return
     // The next warning may come from 37.5 % of both caps on, so that a reader that wavers around one line is warned once.
     this.#armed ||= this.#level <= 0.375
-    if (passed && !this.push(event, bytes)) {
-      if (filter?.onFull === undefined) {
-        const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
-        this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
-        this.evicted = true
-        this.close({})
-        return
-      }
-      this.passes(event, filter.onFull as Filter)
-    } else if (passed) {
+    if (this.push(event, bytes)) {
       this.#given = event.id
       if (this.#armed && this.#level >= 0.75) {
         this.#armed = false
         if (warnings) this.#tell('warned', 'slow_client_warning', { lastEventId: event.id })
       }
+    } else if (filter?.onFull) this.passes(event, filter.onFull as Filter)
+    else {
+      const reason = this.size < this.maxSize ? 'queue_bytes_overflow' : 'queue_overflow'
+      this.#tell('evicted', 'client_evicted', { reason, droppedAfter: this.#given })
+      this.evicted = true
+      this.close({})
+      return
     }
     this.#judged = event.id
   }
