@@ -40,11 +40,6 @@ const Adopt = function (object: object) {
 class Slot extends Adopt {
   #kept: Kept | undefined
 
-  constructor(object: object, kept: Kept | undefined) {
-    super(object)
-    this.#kept = kept
-  }
-
   static of(object: object): Kept {
     if (!(#kept in object)) return {}
     object.#kept ??= {}
@@ -53,11 +48,11 @@ class Slot extends Adopt {
 }
 
 /**
- * Gives an event the place where its JSON is kept, or will be. Once per object, before it is frozen. To be used by what it
+ * Gives an event the place where its JSON will be kept. Once per object, before it is frozen. To be used by what it
  * returns: a bundler that takes the constructor for pure drops a call whose result nobody needs.
  */
-export function stamp<T extends object>(event: T, kept?: Kept): T {
-  return new Slot(event, kept) as T
+export function stamp<T extends object>(event: T): T {
+  return new Slot(event) as T
 }
 
 /** What is kept with a frame; a fresh, unshared record for one that no bus made. */
