@@ -13,8 +13,8 @@ export interface Filter {
   (event: BusEvent): boolean
   /** Makes an index. Filters that carry the same function share one on each bus. */
   readonly busIndex?: () => FilterIndex
-  /** Asked of an event that the index found, in place of the filter. */
-  readonly onFound?: (event: BusEvent) => boolean
+  /** Asked of an event that the index found, in place of the filter; `true` where nobody need be asked. */
+  readonly onFound?: true | ((event: BusEvent) => boolean)
   /** Told of an event that does not fit, which then counts as filtered; without it, the subscriber is evicted. */
   readonly onFull?: (event: BusEvent) => void
 }

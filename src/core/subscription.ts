@@ -132,7 +132,16 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   offer(event: BusEvent, bytes: number): void {
     // It may have ended since it was listed.
     if (event.id <= this.#judged || this.closed) return
-    if (this.#options.filter && !this.#wants(event)) return
+    const { filter } = this.#options
+    if (filter && filter.onFound !== true) {
+      const passed = this.passes(event, filter.onFound)
+      // It is user code, and may have ended the subscription.
+      if (this.closed) return
+      if (!passed) {
+        this.#judged = event.id
+        return
+      }
+    }
     // Far from every line: the usual case, and short enough to be part of a fan-out. Worth a sixth of a delivery.
     if (this.#armed && bytes === 0 && this.size < this.#calm) {
       this.append(event, 0)
@@ -161,14 +170,6 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
       this.report({ type: 'callback_error', error })
       return false
     }
-  }
-
-  /** Asks the filter, which is user code and may end the subscription. */
-  #wants(event: BusEvent): boolean {
-    const passed = this.passes(event, this.#options.filter?.onFound)
-    if (this.closed) return false
-    if (!passed) this.#judged = event.id
-    return passed
   }
 
   /** Gives an event to a stream that may have no place for it. */

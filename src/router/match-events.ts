@@ -12,12 +12,11 @@ export interface EventPattern<Type extends string = string> {
   readonly path?: string | undefined
 }
 
-/** One for all: thousands of its kind would each be fetched from memory for an event of its own. */
-const TAKEN = () => true
-
 /** What the filters of this module carry: where they stand in the index. */
-interface PatternFilter extends Filter {
+export interface PatternFilter extends Filter {
   readonly way: readonly Segment[]
+  onFound: true | ((event: BusEvent) => boolean)
+  onFull?: (event: BusEvent) => void
 }
 
 /**
@@ -26,23 +25,18 @@ interface PatternFilter extends Filter {
  * Throws `TypeError` naming the pattern, and the segment that is none.
  */
 export function matchEvents(patterns: EventPattern = {}): (event: BusEvent) => boolean {
-  return filterOf(patterns, TAKEN)
+  return filterOf(patterns)
 }
 
 /** A filter for what matches, whose subscriber may still refuse an event. */
-export function filterOf(
-  patterns: EventPattern,
-  onFound: (event: BusEvent) => boolean,
-  onFull?: (event: BusEvent) => void,
-): Filter {
+export function filterOf(patterns: EventPattern, onFound: PatternFilter['onFound'] = true): PatternFilter {
   const way = wayOf(patterns)
   const filter = (event: BusEvent) => {
     const { system, type, path } = event
-    return (
-      matches(way, [...partsOf(system), NEXT, ...partsOf(type), NEXT, ...partsOf(path)]) && onFound(event)
-    )
+    const parts = [...partsOf(system), NEXT, ...partsOf(type), NEXT, ...partsOf(path)]
+    return matches(way, parts) && (onFound === true || onFound(event))
   }
-  return Object.assign(filter, { way, busIndex, onFound, ...(onFull && { onFull }) })
+  return Object.assign(filter, { way, busIndex, onFound })
 }
 
 /** Throws `TypeError` naming the pattern. */

@@ -4,10 +4,10 @@
  * works off its queue, and subscribes anew behind it.
  */
 
-import type { BusEvent, BusLike, Filter, Frame, StateResyncRequired, Subscription } from '../index.ts'
+import type { BusEvent, BusLike, Frame, StateResyncRequired, Subscription } from '../index.ts'
 import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { soon } from '../internal/soon.ts'
-import { type EventPattern, filterOf } from './match-events.ts'
+import { type EventPattern, filterOf, type PatternFilter } from './match-events.ts'
 import { type HandlerContext, Run, type Runs } from './runs.ts'
 
 /** Events that a subscriber did not get and nobody can give it any more: the ids `from` to `to`, both included. */
@@ -53,7 +53,7 @@ export class Subscriber {
   readonly #concurrency: number
   readonly #handler: (event: never, context: HandlerContext) => unknown
   readonly #runs: Runs
-  readonly #filter: Filter
+  readonly #filter: PatternFilter
   #subscription: Subscription
   /** The first event that did not fit into the queue: from there on, the ring keeps them. */
   #behind = Infinity
@@ -82,13 +82,12 @@ export class Subscriber {
     const { lastEventId, signal } = options
     checkSignal(signal)
     this.#runs = runs
-    this.#filter = filterOf(
-      typeof pattern === 'string' ? { type: pattern } : pattern,
-      ({ id }) => id < this.#behind,
-      ({ id }) => {
-        this.#behind = id
-      },
-    )
+    this.#filter = filterOf(typeof pattern === 'string' ? { type: pattern } : pattern)
+    this.#filter.onFull = ({ id }) => {
+      this.#behind = id
+      // Asked from now on only: of each event, it would cost an eighth of a delivery.
+      this.#filter.onFound = (event) => event.id < this.#behind
+    }
     // Given only where it is aborted, which takes no slot: as long as this lives, one listener at the signal is enough.
     this.#subscription = this.#subscribe(lastEventId, undefined, signal?.aborted ? signal : undefined)
     signal?.addEventListener('abort', this)
@@ -106,7 +105,7 @@ export class Subscriber {
   get position(): number {
     const [oldest = this.#runs.called] = this.running
     const next = oldest?.event.id ?? this.#received?.id ?? Infinity
-    return Math.min(this.#subscription.position, Math.min(next, this.#behind) - 1)
+    return Math.min(this.#subscription.position, next - 1, this.#behind - 1)
   }
 
   close(from?: Run): Promise<void> {
@@ -118,9 +117,6 @@ export class Subscriber {
   end(): void {
     if (this.#closed) return
     this.#closed = true
-    // Handed out by the subscription, but to no handler.
-    this.#behind = Math.min(this.#behind, this.#received?.id ?? Infinity)
-    this.#received = undefined
     void this.#subscription.return()
     this.#options.signal?.removeEventListener('abort', this)
     this.#controller?.abort()
@@ -168,6 +164,7 @@ export class Subscriber {
         void subscription.return()
         const lastEventId = Math.min(position, this.#behind - 1)
         this.#behind = Infinity
+        this.#filter.onFound = true
         this.#subscription = this.#subscribe(lastEventId, epoch)
         // It retains nothing any more, and such a stream says nothing.
         if (this.#bus.closed) this.#tellGap(lastEventId + 1, this.#bus.lastEventId)
