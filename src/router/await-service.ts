@@ -5,7 +5,8 @@ import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { soon } from '../internal/soon.ts'
 import { stoppedError } from './errors.ts'
-import { type EventPattern, matchEvents } from './match-events.ts'
+import { filterOf, wayOf } from './match-events.ts'
+import type { Segment } from './pattern.ts'
 import { onEnd, routing } from './routed.ts'
 import { type Reply, Waiter } from './waiter.ts'
 
@@ -42,9 +43,9 @@ class Share {
   #over: (() => unknown) | undefined
 
   /** Routes inside the filter and takes nothing: it cannot fall behind. `empty` is called when its last waiter left. */
-  constructor(bus: BusLike, patterns: EventPattern, empty: () => void) {
+  constructor(bus: BusLike, way: readonly Segment[], empty: () => void) {
     this.#empty = empty
-    const filter = routing(patterns, (event) => {
+    const filter = routing(way, (event) => {
       this.#offer(event, event.path)
       if (event.path !== undefined) this.#offer(event, undefined)
     })
@@ -115,19 +116,19 @@ export class AwaitService {
     checkSignal(signal)
     if (this.#stopped) throw stoppedError('the service')
 
-    const filter = matchEvents(patterns)
+    const way = wayOf(patterns)
     const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
     // With an aborted signal no slot is needed.
     if (signal?.aborted) return waiter
     try {
       const key = JSON.stringify(patterns)
-      const share = this.#shares.get(key) ?? new Share(this.#bus, patterns, () => this.#shares.delete(key))
+      const share = this.#shares.get(key) ?? new Share(this.#bus, way, () => this.#shares.delete(key))
       this.#shares.set(key, share)
       share.keep(waiter)
       const join = () => share.add(waiter)
       if (since === undefined) join()
       // What comes while a replay is awaited is read right behind it, the reply perhaps among it.
-      else this.#search(waiter, { lastEventId: since, filter, maxQueued: Infinity }, join)
+      else this.#search(waiter, { lastEventId: since, filter: filterOf(way), maxQueued: Infinity }, join)
     } catch (error) {
       waiter.close()
       throw error

@@ -107,7 +107,7 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
       subscription.report({ type: 'event_not_serialisable', id, eventType: type })
     }
   }
-  const subscription = bus.subscribe({ filter: routing({}, post), warnings: false })
+  const subscription = bus.subscribe({ filter: routing(wayOf({}), post), warnings: false })
   for (const [type, listener] of heard) listen('add', type, listener)
   port.start?.()
   onEnd(subscription, close)

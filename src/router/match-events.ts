@@ -25,12 +25,11 @@ export interface PatternFilter extends Filter {
  * Throws `TypeError` naming the pattern, and the segment that is none.
  */
 export function matchEvents(patterns: EventPattern = {}): (event: BusEvent) => boolean {
-  return filterOf(patterns)
+  return filterOf(wayOf(patterns))
 }
 
 /** A filter for what matches, whose subscriber may still refuse an event. */
-export function filterOf(patterns: EventPattern, onFound: PatternFilter['onFound'] = true): PatternFilter {
-  const way = wayOf(patterns)
+export function filterOf(way: readonly Segment[], onFound: PatternFilter['onFound'] = true): PatternFilter {
   const filter = (event: BusEvent) => {
     const { system, type, path } = event
     const parts = [...partsOf(system), NEXT, ...partsOf(type), NEXT, ...partsOf(path)]

@@ -1,11 +1,12 @@
 import type { BusEvent, Filter, Subscription } from '../index.ts'
-import { type EventPattern, filterOf } from './match-events.ts'
+import { filterOf } from './match-events.ts'
+import type { Segment } from './pattern.ts'
 
 /**
  * A filter that hands on what matches, and takes nothing: one slot for any number of receivers, which cannot fall behind.
  */
-export function routing(patterns: EventPattern, route: (event: BusEvent) => void): Filter {
-  return filterOf(patterns, (event) => {
+export function routing(way: readonly Segment[], route: (event: BusEvent) => void): Filter {
+  return filterOf(way, (event) => {
     route(event)
     return false
   })

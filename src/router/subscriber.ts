@@ -7,7 +7,7 @@
 import type { BusEvent, BusLike, Frame, StateResyncRequired, Subscription } from '../index.ts'
 import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { soon } from '../internal/soon.ts'
-import { type EventPattern, filterOf, type PatternFilter } from './match-events.ts'
+import { type EventPattern, filterOf, type PatternFilter, wayOf } from './match-events.ts'
 import { type HandlerContext, Run, type Runs } from './runs.ts'
 
 /** Events that a subscriber did not get and nobody can give it any more: the ids `from` to `to`, both included. */
@@ -82,7 +82,7 @@ export class Subscriber {
     const { lastEventId, signal } = options
     checkSignal(signal)
     this.#runs = runs
-    this.#filter = filterOf(typeof pattern === 'string' ? { type: pattern } : pattern)
+    this.#filter = filterOf(wayOf(typeof pattern === 'string' ? { type: pattern } : pattern))
     this.#filter.onFull = ({ id }) => {
       this.#behind = id
       // Asked from now on only: of each event, it would cost an eighth of a delivery.
