@@ -184,4 +184,20 @@ describe('a run that uses the queue it stands in', () => {
       expect([queue.size, queue.bytes]).toEqual([0, 0])
     }
   })
+
+  it('leaves reads that wait in their order, also before one that is made as the first of them is answered', async () => {
+    const queue = queueOf()
+    const got: unknown[] = []
+    const fail = vi.fn()
+    queue.forcePushAll(
+      (function* () {
+        queue.receive(({ value }) => got.push(value, queue.tryNext()), fail)
+        queue.receive(({ value }) => got.push(value), fail)
+        for (const value of ['a', 'b', 'c']) queue.push(value)
+      })(),
+    )
+    expect((await queue.next()).value).toBe('a')
+    expect(got).toEqual(['b', undefined, 'c'])
+    expect(fail).not.toHaveBeenCalled()
+  })
 })
