@@ -30,8 +30,6 @@ export interface PumpHost {
 export class Pump {
   readonly transport: TransportStream
   readonly #host: PumpHost
-  /** The client's cursor, until its replay tells whether it is one of this log: another node may be ahead of this one. */
-  #brought: Place | undefined
   /** A client's cursor is being caught up with: replies wait. */
   #replaying: boolean
   #replayedFences = 0
@@ -66,7 +64,8 @@ export class Pump {
     const { id, epoch } = cursor ?? taken
     this.#subscription = host.bus.subscribe({ lastEventId: id, epoch })
     this.#place = { id, epoch: this.#subscription.epoch }
-    if (cursor) this.#brought = this.#place
+    // Now: a replay that is cut may have moved the client's cursor past fences that were ahead of it.
+    if (cursor) host.replies.resume(this.#place)
   }
 
   /** Begins in a moment: what brought the transport is done first. Never rejects. */
@@ -184,24 +183,19 @@ export class Pump {
       case 'replay_complete':
         // Of a subscription that took over from another: the client asked for no replay.
         if (!this.#replaying) return taken()
-        this.#judge(true)
+        this.#host.replies.confirm()
         return this.#send(this.#counted(frame), () => {
           this.#replaying = false
           taken()
         })
       case 'state_resync_required':
-        if ((frame as StateResyncRequired).data.reason === 'epoch_reset') this.#judge(false)
+        // The client's cursor is none of this log: another node may be ahead of this one.
+        if (this.#replaying && (frame as StateResyncRequired).data.reason === 'epoch_reset') {
+          this.#host.replies.resume()
+        }
         this.#cursor = undefined
     }
     return this.#send(frame, taken)
-  }
-
-  /** Replies behind the client's cursor are due again. */
-  #judge(isValid: boolean): void {
-    const brought = this.#brought
-    if (brought === undefined) return
-    this.#brought = undefined
-    this.#host.replies.resume(({ epoch, id }) => isValid && epoch === brought.epoch && id <= brought.id)
   }
 
   /** `replay_complete` without the fences. */

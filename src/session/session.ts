@@ -13,9 +13,10 @@
  *
  * Replies. A reply notes the bus's head; the pump sends it once its own place is there and no cursor is being caught up
  * with. That is the whole ordering rule, live or not. On an asynchronous bus the head covers what `publish` has resolved
- * for. A reply that was taken stays until a cursor at or past its fence (fences.ts) comes back; any other cursor makes it
- * due again, as soon as its replay has told which it is. What is still unknown about a fence counts as not seen: a reply
- * twice is dropped by the client, a lost one is not found again.
+ * for. A reply that was taken stays until a cursor at or past its fence (fences.ts) comes back, and the replay has told that
+ * it is one of this log. Any lower one makes the reply due again at once: the replay itself may move the client's cursor past
+ * the fence, and then be cut. What is still unknown about a fence counts as not seen: a reply twice is dropped by the
+ * client, a lost one is not found again.
  *
  * An ended bus. Once all has gone out, the grace is a deadline that no further attachment moves: a client that comes back
  * by itself would keep the session for ever, since nothing can confirm the last replies any more.
