@@ -44,7 +44,7 @@ export class Pump {
   #asking = false
   /** The subscription is over. */
   #over = false
-  #error: { readonly error: unknown } | undefined
+  #failed = false
   #stopped = false
   #wake: (() => void) | undefined
   #sendingSince: number | undefined
@@ -97,13 +97,13 @@ export class Pump {
     if (reply !== undefined) return this.#giveReply(reply)
     const frame = this.#next()
     if (frame !== undefined) return this.#give(frame)
-    if (this.#error !== undefined) throw this.#error.error
     if (this.#over && this.#subscription.evicted) return this.#goOn()
+    // It failed, or ended before its bus. What is thrown only ends the loop.
+    if (this.#failed || (this.#over && !this.#host.bus.ended)) throw closedError()
     if (this.#cursor !== this.#place.id && !this.#replaying && this.transport.cursor) {
       return this.#moveCursor(this.#place.id)
     }
     if (!this.#over) return new Promise((resolve) => (this.#wake = resolve))
-    if (!this.#host.bus.ended) throw new Error('the subscription ended before its bus')
     this.#host.drained(this)
   }
 
@@ -143,8 +143,8 @@ export class Pump {
         else this.#received = value
         answered()
       },
-      (error) => {
-        this.#error = { error }
+      () => {
+        this.#failed = true
         answered()
       },
     )
@@ -215,13 +215,10 @@ export class Pump {
     const { transport } = this
     if (message === undefined) return taken()
     try {
-      if (id === undefined) await this.#settled(transport.send(message), taken)
-      else {
-        await this.#settled(transport.send(message, id), () => {
-          this.#cursor = id
-          taken()
-        })
-      }
+      await this.#settled(transport.send(message, id), () => {
+        this.#cursor = id ?? this.#cursor
+        taken()
+      })
     } catch (error) {
       if (this.#stopped || transport.isClosed || isSerialisable(message)) throw error
       if (id === undefined) taken()
@@ -256,19 +253,18 @@ export class Pump {
    * transport that took a message and then closed has taken it.
    */
   async #settled(sent: void | Promise<void>, taken: () => void): Promise<void> {
-    if (typeof sent?.then !== 'function') {
-      if (this.transport.isClosed) throw closedError()
-      return taken()
-    }
-    this.#sendingSince = now()
-    const { stallTimeoutMs } = this.#host
-    if (stallTimeoutMs > 0 && this.#stopWatch === undefined) this.#watch(stallTimeoutMs)
-    try {
-      await sent
-      if (!this.#stopped) taken()
-    } finally {
-      this.#sendingSince = undefined
-    }
+    if (typeof sent?.then === 'function') {
+      this.#sendingSince = now()
+      const { stallTimeoutMs } = this.#host
+      if (stallTimeoutMs > 0 && this.#stopWatch === undefined && !this.#stopped) this.#watch(stallTimeoutMs)
+      try {
+        await sent
+      } finally {
+        this.#sendingSince = undefined
+      }
+    } else if (this.transport.isClosed) throw closedError()
+    // Sending is user code as well, and may have ended this.
+    if (!this.#stopped) taken()
   }
 
   /** Looks when the send that is pending now would have stalled: a timer anew for every send would cost more. */

@@ -21,7 +21,8 @@
  * An ended bus. Once all has gone out, the grace is a deadline that no further attachment moves: a client that comes back
  * by itself would keep the session for ever, since nothing can confirm the last replies any more.
  *
- * Hooks, `translate` and abort listeners are user code and may call any method: state first, then hooks.
+ * Hooks, `translate`, abort listeners and transports are user code and may call any method: state first, then the hook, then
+ * the transport, whose client may be back before its `close` has returned.
  */
 
 import type { Subscription } from '../index.ts'
@@ -184,7 +185,7 @@ export class ResumableSession {
   cancel(reason?: unknown): void {
     if (this.#isClosed || this.signal.aborted) return
     this.#controller.abort(reason ?? abortReason('cancelled'))
-    this.#call(this.#options.onCancel, reason)
+    if (!this.#isClosed) this.#call(this.#options.onCancel, reason)
     if (!this.#isClosed) this.#controller = new AbortController()
   }
 
@@ -217,10 +218,10 @@ export class ResumableSession {
     this.#wasAttached = true
     if (replaced) {
       replaced.stop()
-      this.#closeTransport(replaced.transport, 'session_taken_over')
       this.#call(onReplace)
+      this.#closeTransport(replaced.transport, 'session_taken_over')
     } else if (wasAttached) this.#call(onReclaim)
-    return true
+    return this.#pump === pump
   }
 
   #leave(pump: Pump): void {
@@ -229,10 +230,10 @@ export class ResumableSession {
     const { graceMs, onDetach } = this.#options
     pump.stop()
     this.#pump = undefined
-    this.#closeTransport(pump.transport)
     const isOver = graceMs === 0 || this.#isOverdue
     if (!isOver) this.#stopGrace ??= after(graceMs, () => this.#graceOver())
     this.#call(onDetach)
+    this.#closeTransport(pump.transport)
     if (isOver && !this.#pump) this.#graceOver()
   }
 
