@@ -60,7 +60,8 @@ export async function serveSse<Events = AnyEvents>(
 
 /**
  * An SSE response that a session sends its messages to. `Last-Event-ID` is the session's business: parse it with
- * `parseCursor` and give it to `session.attach`. Throws `TypeError` or `RangeError` naming a bad option.
+ * `parseCursor` and give it to `session.attach`. HEAD gets the head, and a transport that is over. Throws `TypeError` or
+ * `RangeError` naming a bad option.
  */
 export function sseTransport(
   req: NodeRequest,
@@ -73,7 +74,10 @@ export function sseTransport(
   if (isGone(req, res)) stream.settle()
   else {
     writeHead(res, 200, headers)
-    void pumped(stream, req, res)
+    if (req.method === 'HEAD') {
+      res.end()
+      stream.settle()
+    } else void pumped(stream, req, res)
   }
   return transport
 }
