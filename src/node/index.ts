@@ -8,7 +8,8 @@
 import type { ServerResponse } from 'node:http'
 import type { AnyEvents, BusLike } from '../index.ts'
 import { check, wrongType } from '../internal/check.ts'
-import type { Pump } from '../internal/pump.ts'
+import type { Pump, Sink } from '../internal/pump.ts'
+import { after } from '../internal/timer.ts'
 import { answer } from '../web/answer.ts'
 import type { Bytes } from '../web/encoder.ts'
 import type { SseStreamOptions } from '../web/options.ts'
@@ -55,13 +56,16 @@ export async function serveSse<Events = AnyEvents>(
     throw error
   }
   if (stream === undefined) res.end()
-  else await pumped(stream, req, res)
+  else await pumped(stream, req, res).settled
 }
+
+/** How long a client that takes nothing may hold up a response that was closed: `server.close()` waits for it. */
+const CLOSE_TIMEOUT_MS = 500
 
 /**
  * An SSE response that a session sends its messages to. `Last-Event-ID` is the session's business: parse it with
- * `parseCursor` and give it to `session.attach`. HEAD gets the head, and a transport that is over. Throws `TypeError` or
- * `RangeError` naming a bad option.
+ * `parseCursor` and give it to `session.attach`. HEAD gets the head, and a transport that is over. Once it is closed, a client
+ * that takes nothing for 500 ms is cut off. Throws `TypeError` or `RangeError` naming a bad option.
  */
 export function sseTransport(
   req: NodeRequest,
@@ -77,9 +81,29 @@ export function sseTransport(
     if (req.method === 'HEAD') {
       res.end()
       stream.settle()
-    } else void pumped(stream, req, res)
+    } else endSoon(transport, stream, pumped(stream, req, res))
   }
   return transport
+}
+
+/** Gives what was sent before a close as long as it moves, however slowly. */
+function endSoon(transport: TransportStream, stream: Pump, { sink, settled }: Pumped): void {
+  const { close } = transport
+  let cancel: (() => void) | undefined
+  const watch = () => {
+    cancel = after(CLOSE_TIMEOUT_MS, () => {
+      if (sink.moved?.()) watch()
+      else stream.destroy('stalled')
+    })
+  }
+  transport.close = (reason) => {
+    if (transport.isClosed) return
+    close(reason)
+    // What has moved by now says nothing.
+    sink.moved?.()
+    watch()
+  }
+  void settled.then(() => cancel?.())
 }
 
 function checkPair(req: NodeRequest, res: NodeResponse): void {
@@ -87,12 +111,24 @@ function checkPair(req: NodeRequest, res: NodeResponse): void {
   if (typeof res?.write !== 'function') throw wrongType('res', 'a response of node:http or node:http2', res)
 }
 
-function pumped(pump: Pump, req: NodeRequest, res: NodeResponse): Promise<void> {
-  return new Promise((resolve) => {
-    pump.start(sinkOf(req, res, pump, resolve))
-    if (pump.bytes > 0) return // The head alone is the opening.
+interface Pumped {
+  readonly sink: Sink
+  /** The stream is over. */
+  readonly settled: Promise<void>
+}
+
+function pumped(pump: Pump, req: NodeRequest, res: NodeResponse): Pumped {
+  let over!: () => void
+  const settled = new Promise<void>((resolve) => {
+    over = resolve
+  })
+  const sink = sinkOf(req, res, pump, over)
+  pump.start(sink)
+  // The head alone is the opening.
+  if (pump.bytes === 0) {
     ;(res as ServerResponse).flushHeaders()
     pump.flushed()
     pump.resume()
-  })
+  }
+  return { sink, settled }
 }
