@@ -131,8 +131,8 @@ export class ResumableSession {
    *
    * The transport that was attached is closed as `session_taken_over`. On a closed session the new one is closed as `gone`.
    * False where the transport is not attached: closed session, transport already over (nothing changes), no subscriber slot
-   * on the bus (it is closed with the error's code; the session stays). Throws `TypeError` or `RangeError` naming the option,
-   * and then nothing has changed.
+   * on the bus (it is closed with the error's code; the session stays), or a hook that closed the session or attached
+   * another one. Throws `TypeError` or `RangeError` naming the option, and then nothing has changed.
    */
   attach(transport: TransportStream, options: AttachOptions = {}): boolean {
     checkTransport(transport)
