@@ -70,7 +70,7 @@ const steps = fc.array(
       arbitrary: fc.record({ do: fc.constantFrom('attach', 'confirm', 'void', 'drop', 'close'), id }),
     },
   ),
-  { maxLength: 40 },
+  { maxLength: 40, size: 'max' },
 )
 const limits: fc.Arbitrary<Limits> = fc.record({
   shared: fc.constantFrom(40, 100, 1000),

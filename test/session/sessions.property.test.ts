@@ -28,7 +28,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       arbitrary: fc.record({ do: fc.constant('turns' as const), count: fc.integer({ min: 1, max: 30 }) }),
     },
   ),
-  { maxLength: 40 },
+  { maxLength: 40, size: 'max' },
 )
 
 async function played(world: World, plan: Step[]): Promise<World> {
