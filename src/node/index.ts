@@ -6,6 +6,7 @@
  */
 
 import type { ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import type { AnyEvents, BusLike } from '../index.ts'
 import { check, wrongType } from '../internal/check.ts'
 import type { Pump, Sink } from '../internal/pump.ts'
@@ -81,14 +82,24 @@ export function sseTransport(
     if (req.method === 'HEAD') {
       res.end()
       stream.settle()
-    } else endSoon(transport, stream, pumped(stream, req, res))
+    } else {
+      // Read now: a stream that has ended has let go of its session.
+      const connection = (res as Http2ServerResponse).stream?.session
+      endSoon(transport, stream, pumped(stream, req, res), () => connection?.close())
+    }
   }
   return transport
 }
 
-/** Gives what was sent before a close as long as it moves, however slowly. */
-function endSoon(transport: TransportStream, stream: Pump, { sink, settled }: Pumped): void {
+/** Gives what was sent before a close as long as it moves, however slowly; says `goodbye` where the bus was closed. */
+function endSoon(
+  transport: TransportStream,
+  stream: Pump,
+  { sink, settled }: Pumped,
+  goodbye: () => void,
+): void {
   const { close } = transport
+  let why: string | undefined
   let cancel: (() => void) | undefined
   const watch = () => {
     cancel = after(CLOSE_TIMEOUT_MS, () => {
@@ -98,12 +109,17 @@ function endSoon(transport: TransportStream, stream: Pump, { sink, settled }: Pu
   }
   transport.close = (reason) => {
     if (transport.isClosed) return
+    why = reason
     close(reason)
     // What has moved by now says nothing.
     sink.moved?.()
     watch()
   }
-  void settled.then(() => cancel?.())
+  void settled.then(() => {
+    cancel?.()
+    // A stream of the bus itself does so too: HTTP/2 has no `Connection: close`, and `server.close()` would wait.
+    if (why === 'bus_closed') goodbye()
+  })
 }
 
 function checkPair(req: NodeRequest, res: NodeResponse): void {

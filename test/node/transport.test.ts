@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { sseTransport } from '../../src/node/index.ts'
+import { sseTransport, type TransportStream } from '../../src/node/index.ts'
+import { ended } from '../support/http-client.ts'
 import { fakeExchange, listenerCounts } from '../support/http-fakes.ts'
 import { serve, spyOnWrites } from '../support/http-server.ts'
-import { fakeClock } from '../support/http-surfaces.ts'
+import { fakeClock, http2Open } from '../support/http-surfaces.ts'
 import { isWholeFrames } from '../support/http-transcript.ts'
 import { settle, until, within } from '../support/until.ts'
 
@@ -82,6 +83,28 @@ describe('a transport on a Node response', () => {
     await transport.closed
     await clock.pass(0)
     expect(clock.timers).toBe(0)
+  })
+
+  it('over HTTP/2 says good-bye to a client once the bus is closed, and only then', async () => {
+    const transports: TransportStream[] = []
+    const server = await serve(
+      (req, res) => {
+        const transport = sseTransport(req, res)
+        transports.push(transport)
+        return transport.closed
+      },
+      { http2: true },
+    )
+    const first = await http2Open(server.port)
+    transports[0]?.close('session_taken_over')
+    await ended(first)
+    expect(first.session.closed).toBe(false)
+    const second = await http2Open(server.port)
+    transports[1]?.close('bus_closed')
+    await ended(second)
+    await until(() => second.session.closed)
+    first.session.close()
+    await within(new Promise((resolve) => server.server.close(resolve)), 'server.close()')
   })
 
   it('writes whole frames', async () => {
