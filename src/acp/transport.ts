@@ -75,7 +75,7 @@ export function openAcpTransport(request: Request, epoch: string, heartbeatMs: n
       },
       closed: transport.closed,
     },
-    response: new Response(bodyOf(stream, request.signal), { headers }),
+    response: new Response(bodyOf(stream, request), { headers }),
   }
 }
 

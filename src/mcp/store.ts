@@ -82,8 +82,8 @@ export class BusEventStore implements EventStore {
     return found.stream
   }
 
-  async replayEventsAfter(lastEventId: string, { send }: Replay): Promise<string> {
-    check('send', send, 'function')
+  async replayEventsAfter(lastEventId: string, replay: Replay): Promise<string> {
+    check('send', check('replay', replay, 'object').send, 'function')
     const found = await this.#find(lastEventId)
     // To `''` the SDK would attach a stream on which nothing ever comes, since it was told that the id is good.
     const promised = this.#found.delete(lastEventId)
@@ -104,7 +104,7 @@ export class BusEventStore implements EventStore {
         }
         if (frame.type === 'state_resync_required') throw replayGap()
         if (this.#isOf(place.stream, frame) && !isPriming(frame.data)) {
-          await send(formatEventId({ ...place, number: frame.id }), copyOf(frame.data) as object)
+          await replay.send(formatEventId({ ...place, number: frame.id }), copyOf(frame.data) as object)
         }
       }
     } finally {

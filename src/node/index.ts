@@ -6,9 +6,11 @@
  */
 
 import type { ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import type { AnyEvents, BusLike } from '../index.ts'
 import { check, wrongType } from '../internal/check.ts'
-import type { Pump } from '../internal/pump.ts'
+import type { Pump, Sink } from '../internal/pump.ts'
+import { after } from '../internal/timer.ts'
 import { answer } from '../web/answer.ts'
 import type { Bytes } from '../web/encoder.ts'
 import type { SseStreamOptions } from '../web/options.ts'
@@ -55,12 +57,16 @@ export async function serveSse<Events = AnyEvents>(
     throw error
   }
   if (stream === undefined) res.end()
-  else await pumped(stream, req, res)
+  else await pumped(stream, req, res).settled
 }
+
+/** How long a client that takes nothing may hold up a response that was closed: `server.close()` waits for it. */
+const CLOSE_TIMEOUT_MS = 500
 
 /**
  * An SSE response that a session sends its messages to. `Last-Event-ID` is the session's business: parse it with
- * `parseCursor` and give it to `session.attach`. Throws `TypeError` or `RangeError` naming a bad option.
+ * `parseCursor` and give it to `session.attach`. HEAD gets the head, and a transport that is over. Once it is closed, a client
+ * that takes nothing for 500 ms is cut off. Throws `TypeError` or `RangeError` naming a bad option.
  */
 export function sseTransport(
   req: NodeRequest,
@@ -73,9 +79,47 @@ export function sseTransport(
   if (isGone(req, res)) stream.settle()
   else {
     writeHead(res, 200, headers)
-    void pumped(stream, req, res)
+    if (req.method === 'HEAD') {
+      res.end()
+      stream.settle()
+    } else {
+      // Read now: a stream that has ended has let go of its session.
+      const connection = (res as Http2ServerResponse).stream?.session
+      endSoon(transport, stream, pumped(stream, req, res), () => connection?.close())
+    }
   }
   return transport
+}
+
+/** Gives what was sent before a close as long as it moves, however slowly; says `goodbye` where the bus was closed. */
+function endSoon(
+  transport: TransportStream,
+  stream: Pump,
+  { sink, settled }: Pumped,
+  goodbye: () => void,
+): void {
+  const { close } = transport
+  let why: string | undefined
+  let cancel: (() => void) | undefined
+  const watch = () => {
+    cancel = after(CLOSE_TIMEOUT_MS, () => {
+      if (sink.moved?.()) watch()
+      else stream.destroy('stalled')
+    })
+  }
+  transport.close = (reason) => {
+    if (transport.isClosed) return
+    why = reason
+    close(reason)
+    // What has moved by now says nothing.
+    sink.moved?.()
+    watch()
+  }
+  void settled.then(() => {
+    cancel?.()
+    // A stream of the bus itself does so too: HTTP/2 has no `Connection: close`, and `server.close()` would wait.
+    if (why === 'bus_closed') goodbye()
+  })
 }
 
 function checkPair(req: NodeRequest, res: NodeResponse): void {
@@ -83,12 +127,24 @@ function checkPair(req: NodeRequest, res: NodeResponse): void {
   if (typeof res?.write !== 'function') throw wrongType('res', 'a response of node:http or node:http2', res)
 }
 
-function pumped(pump: Pump, req: NodeRequest, res: NodeResponse): Promise<void> {
-  return new Promise((resolve) => {
-    pump.start(sinkOf(req, res, pump, resolve))
-    if (pump.bytes > 0) return // The head alone is the opening.
+interface Pumped {
+  readonly sink: Sink
+  /** The stream is over. */
+  readonly settled: Promise<void>
+}
+
+function pumped(pump: Pump, req: NodeRequest, res: NodeResponse): Pumped {
+  let over!: () => void
+  const settled = new Promise<void>((resolve) => {
+    over = resolve
+  })
+  const sink = sinkOf(req, res, pump, over)
+  pump.start(sink)
+  // The head alone is the opening.
+  if (pump.bytes === 0) {
     ;(res as ServerResponse).flushHeaders()
     pump.flushed()
     pump.resume()
-  })
+  }
+  return { sink, settled }
 }

@@ -19,11 +19,14 @@ export interface SessionOptions {
    * throws is reported as `callback_error` and counts as undefined.
    */
   translate?: ((frame: Frame) => unknown) | undefined
-  /** The transport is gone; the session stays for `graceMs`. What a hook throws is reported as `callback_error`. */
+  /**
+   * The transport is gone, or is closed next; the session stays for `graceMs`. What a hook throws is reported as
+   * `callback_error`.
+   */
   onDetach?: (() => void) | undefined
   /** A transport came in time. Not called for a session's first one. */
   onReclaim?: (() => void) | undefined
-  /** A transport took the place of one that was attached. */
+  /** A transport took the place of one that was attached, which is closed next. */
   onReplace?: (() => void) | undefined
   /** Nobody came in time; `onClose` follows. */
   onExpire?: (() => void) | undefined

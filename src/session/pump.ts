@@ -30,8 +30,6 @@ export interface PumpHost {
 export class Pump {
   readonly transport: TransportStream
   readonly #host: PumpHost
-  /** The client's cursor, until its replay tells whether it is one of this log: another node may be ahead of this one. */
-  #brought: Place | undefined
   /** A client's cursor is being caught up with: replies wait. */
   #replaying: boolean
   #replayedFences = 0
@@ -46,7 +44,7 @@ export class Pump {
   #asking = false
   /** The subscription is over. */
   #over = false
-  #error: { readonly error: unknown } | undefined
+  #failed = false
   #stopped = false
   #wake: (() => void) | undefined
   #sendingSince: number | undefined
@@ -66,7 +64,8 @@ export class Pump {
     const { id, epoch } = cursor ?? taken
     this.#subscription = host.bus.subscribe({ lastEventId: id, epoch })
     this.#place = { id, epoch: this.#subscription.epoch }
-    if (cursor) this.#brought = this.#place
+    // Now: a replay that is cut may have moved the client's cursor past fences that were ahead of it.
+    if (cursor) host.replies.resume(this.#place)
   }
 
   /** Begins in a moment: what brought the transport is done first. Never rejects. */
@@ -98,13 +97,13 @@ export class Pump {
     if (reply !== undefined) return this.#giveReply(reply)
     const frame = this.#next()
     if (frame !== undefined) return this.#give(frame)
-    if (this.#error !== undefined) throw this.#error.error
     if (this.#over && this.#subscription.evicted) return this.#goOn()
+    // It failed, or ended before its bus. What is thrown only ends the loop.
+    if (this.#failed || (this.#over && !this.#host.bus.ended)) throw closedError()
     if (this.#cursor !== this.#place.id && !this.#replaying && this.transport.cursor) {
       return this.#moveCursor(this.#place.id)
     }
     if (!this.#over) return new Promise((resolve) => (this.#wake = resolve))
-    if (!this.#host.bus.ended) throw new Error('the subscription ended before its bus')
     this.#host.drained(this)
   }
 
@@ -144,8 +143,8 @@ export class Pump {
         else this.#received = value
         answered()
       },
-      (error) => {
-        this.#error = { error }
+      () => {
+        this.#failed = true
         answered()
       },
     )
@@ -184,24 +183,19 @@ export class Pump {
       case 'replay_complete':
         // Of a subscription that took over from another: the client asked for no replay.
         if (!this.#replaying) return taken()
-        this.#judge(true)
+        this.#host.replies.confirm()
         return this.#send(this.#counted(frame), () => {
           this.#replaying = false
           taken()
         })
       case 'state_resync_required':
-        if ((frame as StateResyncRequired).data.reason === 'epoch_reset') this.#judge(false)
+        // The client's cursor is none of this log: another node may be ahead of this one.
+        if (this.#replaying && (frame as StateResyncRequired).data.reason === 'epoch_reset') {
+          this.#host.replies.resume()
+        }
         this.#cursor = undefined
     }
     return this.#send(frame, taken)
-  }
-
-  /** Replies behind the client's cursor are due again. */
-  #judge(isValid: boolean): void {
-    const brought = this.#brought
-    if (brought === undefined) return
-    this.#brought = undefined
-    this.#host.replies.resume(({ epoch, id }) => isValid && epoch === brought.epoch && id <= brought.id)
   }
 
   /** `replay_complete` without the fences. */
@@ -221,13 +215,10 @@ export class Pump {
     const { transport } = this
     if (message === undefined) return taken()
     try {
-      if (id === undefined) await this.#settled(transport.send(message), taken)
-      else {
-        await this.#settled(transport.send(message, id), () => {
-          this.#cursor = id
-          taken()
-        })
-      }
+      await this.#settled(transport.send(message, id), () => {
+        this.#cursor = id ?? this.#cursor
+        taken()
+      })
     } catch (error) {
       if (this.#stopped || transport.isClosed || isSerialisable(message)) throw error
       if (id === undefined) taken()
@@ -262,19 +253,18 @@ export class Pump {
    * transport that took a message and then closed has taken it.
    */
   async #settled(sent: void | Promise<void>, taken: () => void): Promise<void> {
-    if (typeof sent?.then !== 'function') {
-      if (this.transport.isClosed) throw closedError()
-      return taken()
-    }
-    this.#sendingSince = now()
-    const { stallTimeoutMs } = this.#host
-    if (stallTimeoutMs > 0 && this.#stopWatch === undefined) this.#watch(stallTimeoutMs)
-    try {
-      await sent
-      if (!this.#stopped) taken()
-    } finally {
-      this.#sendingSince = undefined
-    }
+    if (typeof sent?.then === 'function') {
+      this.#sendingSince = now()
+      const { stallTimeoutMs } = this.#host
+      if (stallTimeoutMs > 0 && this.#stopWatch === undefined && !this.#stopped) this.#watch(stallTimeoutMs)
+      try {
+        await sent
+      } finally {
+        this.#sendingSince = undefined
+      }
+    } else if (this.transport.isClosed) throw closedError()
+    // Sending is user code as well, and may have ended this.
+    if (!this.#stopped) taken()
   }
 
   /** Looks when the send that is pending now would have stalled: a timer anew for every send would cost more. */

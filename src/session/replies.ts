@@ -112,19 +112,22 @@ export class ReplyQueue {
   }
 
   /**
-   * A client comes back. The last reply whose fence it has `seen` is confirmed, and with it those sent before; the rest of
-   * what was taken is due again, and its fences are void.
+   * A client comes back with a cursor, or with none that is good. What was taken behind the last reply whose fence it has
+   * seen is due again, and its fences are void. The rest waits for `confirm`.
    */
-  resume(seen: (fence: Place) => boolean): void {
-    let confirmed = 0
-    for (const [sending, { fence }] of this.#unconfirmed) if (fence && seen(fence)) confirmed = sending
-    for (const [sending, kept] of this.#unconfirmed) {
-      if (sending > confirmed) break
+  resume(cursor?: Place): void {
+    const again: Kept[] = []
+    for (const [sending, kept] of [...this.#unconfirmed].reverse()) {
+      if (kept.fence && kept.fence.epoch === cursor?.epoch && kept.fence.id <= cursor.id) break
       this.#unconfirmed.delete(sending)
-      this.#release(kept)
+      again.push(kept)
     }
-    if (this.#unconfirmed.size === 0) return
-    this.#due = new Set([...this.#unconfirmed.values(), ...this.#due])
+    this.#due = new Set([...again.reverse(), ...this.#due])
+  }
+
+  /** The client has all that was taken. */
+  confirm(): void {
+    for (const kept of this.#unconfirmed.values()) this.#release(kept)
     this.#unconfirmed.clear()
   }
 

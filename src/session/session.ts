@@ -13,14 +13,16 @@
  *
  * Replies. A reply notes the bus's head; the pump sends it once its own place is there and no cursor is being caught up
  * with. That is the whole ordering rule, live or not. On an asynchronous bus the head covers what `publish` has resolved
- * for. A reply that was taken stays until a cursor at or past its fence (fences.ts) comes back; any other cursor makes it
- * due again, as soon as its replay has told which it is. What is still unknown about a fence counts as not seen: a reply
- * twice is dropped by the client, a lost one is not found again.
+ * for. A reply that was taken stays until a cursor at or past its fence (fences.ts) comes back, and the replay has told that
+ * it is one of this log. Any lower one makes the reply due again at once: the replay itself may move the client's cursor past
+ * the fence, and then be cut. What is still unknown about a fence counts as not seen: a reply twice is dropped by the
+ * client, a lost one is not found again.
  *
  * An ended bus. Once all has gone out, the grace is a deadline that no further attachment moves: a client that comes back
  * by itself would keep the session for ever, since nothing can confirm the last replies any more.
  *
- * Hooks, `translate` and abort listeners are user code and may call any method: state first, then hooks.
+ * Hooks, `translate`, abort listeners and transports are user code and may call any method: state first, then the hook, then
+ * the transport, whose client may be back before its `close` has returned.
  */
 
 import type { Subscription } from '../index.ts'
@@ -129,8 +131,8 @@ export class ResumableSession {
    *
    * The transport that was attached is closed as `session_taken_over`. On a closed session the new one is closed as `gone`.
    * False where the transport is not attached: closed session, transport already over (nothing changes), no subscriber slot
-   * on the bus (it is closed with the error's code; the session stays). Throws `TypeError` or `RangeError` naming the option,
-   * and then nothing has changed.
+   * on the bus (it is closed with the error's code; the session stays), or a hook that closed the session or attached
+   * another one. Throws `TypeError` or `RangeError` naming the option, and then nothing has changed.
    */
   attach(transport: TransportStream, options: AttachOptions = {}): boolean {
     checkTransport(transport)
@@ -183,7 +185,7 @@ export class ResumableSession {
   cancel(reason?: unknown): void {
     if (this.#isClosed || this.signal.aborted) return
     this.#controller.abort(reason ?? abortReason('cancelled'))
-    this.#call(this.#options.onCancel, reason)
+    if (!this.#isClosed) this.#call(this.#options.onCancel, reason)
     if (!this.#isClosed) this.#controller = new AbortController()
   }
 
@@ -216,10 +218,10 @@ export class ResumableSession {
     this.#wasAttached = true
     if (replaced) {
       replaced.stop()
-      this.#closeTransport(replaced.transport, 'session_taken_over')
       this.#call(onReplace)
+      this.#closeTransport(replaced.transport, 'session_taken_over')
     } else if (wasAttached) this.#call(onReclaim)
-    return true
+    return this.#pump === pump
   }
 
   #leave(pump: Pump): void {
@@ -228,10 +230,10 @@ export class ResumableSession {
     const { graceMs, onDetach } = this.#options
     pump.stop()
     this.#pump = undefined
-    this.#closeTransport(pump.transport)
     const isOver = graceMs === 0 || this.#isOverdue
     if (!isOver) this.#stopGrace ??= after(graceMs, () => this.#graceOver())
     this.#call(onDetach)
+    this.#closeTransport(pump.transport)
     if (isOver && !this.#pump) this.#graceOver()
   }
 

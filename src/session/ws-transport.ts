@@ -1,5 +1,4 @@
 import { check, wrongType } from '../internal/check.ts'
-import { utf8 } from '../internal/kept.ts'
 import { after } from '../internal/timer.ts'
 import { closedError, type TransportStream } from '../internal/transport.ts'
 
@@ -36,7 +35,9 @@ export function wsTransport(socket: WebSocketLike): TransportStream {
   }
   /** `ws` calls back as a message leaves; the platform's `send` takes no callback. */
   const tells = typeof (socket as { on?: unknown }).on === 'function'
-  let isClosed = socket.readyState > OPEN
+  let isClosed = false
+  // Also one that somebody else has begun to close: the platform's drops what it is given from then on, without a word.
+  const isOver = () => isClosed || socket.readyState > OPEN
   /** The ends of what waits for the socket. */
   const waiting = new Set<() => void>()
   const wakeAll = () => {
@@ -49,7 +50,7 @@ export function wsTransport(socket: WebSocketLike): TransportStream {
       wakeAll()
       resolve()
     }
-    if (isClosed) return over()
+    if (isOver()) return over()
     socket.addEventListener('open', wakeAll)
     socket.addEventListener('close', over)
     // `close` follows; without a listener `ws` throws.
@@ -71,12 +72,12 @@ export function wsTransport(socket: WebSocketLike): TransportStream {
 
   const sendText = async (text: string): Promise<void> => {
     if (socket.readyState < OPEN) await waited(() => {})
-    if (isClosed) throw closedError()
+    if (isOver()) throw closedError()
     if (!tells) {
       socket.send(text)
-      while (!isClosed && (socket.bufferedAmount ?? 0) > MAX_BUFFERED)
+      while (!isOver() && (socket.bufferedAmount ?? 0) > MAX_BUFFERED)
         await waited((done) => after(LOOK_MS, done))
-      if (isClosed) throw closedError()
+      if (isOver()) throw closedError()
       return
     }
     let left = false
@@ -92,20 +93,19 @@ export function wsTransport(socket: WebSocketLike): TransportStream {
   return {
     send: async (message) => sendText(JSON.stringify(message) ?? 'null'),
     close(reason) {
-      if (isClosed) return
+      if (isOver()) return
       isClosed = true
       if (reason === undefined) socket.close(NORMAL_CLOSURE)
       else socket.close(TOLD_WHY, clipped(reason))
     },
     get isClosed() {
-      return isClosed
+      return isOver()
     },
     closed,
   }
 }
 
+/** As much as there is room for, between characters. */
 function clipped(reason: string): string {
-  let text = reason
-  while (utf8(text).length > MAX_REASON) text = text.slice(0, -1)
-  return text
+  return reason.slice(0, new TextEncoder().encodeInto(reason, new Uint8Array(MAX_REASON)).read)
 }

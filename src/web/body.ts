@@ -17,8 +17,12 @@ export const webBytes: Bytes = {
   },
 }
 
-/** Starts the stream. `abort` is the request's signal: aborted, the client is gone. */
-export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStream<Uint8Array> {
+/** Starts the stream. Where the request's `signal` is aborted, the client is gone; one of HEAD has no body, and it is over. */
+export function bodyOf(
+  pump: Pump,
+  { method, signal: abort }: { readonly method?: string; readonly signal?: AbortSignal | undefined },
+): ReadableStream<Uint8Array> | undefined {
+  if (method === 'HEAD') return void pump.settle()
   let read = true
   /** While a chunk is handed over: a pull then says that further reads wait behind the one that took it. */
   let writing = false
@@ -48,9 +52,13 @@ export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStre
             pump.settle()
           },
           destroy() {
-            // Nobody is left to hear of it, and Deno prints an error that nobody hears.
-            if (read) controller.error(new Error('the stream was cut off'))
-            else closeQuietly(controller)
+            try {
+              // Where nobody is left to hear of it, no error: Deno prints one that nobody hears.
+              if (read) controller.error(new Error('the stream was cut off'))
+              else controller.close()
+            } catch {
+              // A cancelled stream is closed already, and says so by throwing.
+            }
           },
           settled() {
             abort?.removeEventListener('abort', gone)
@@ -68,13 +76,4 @@ export function bodyOf(pump: Pump, abort: AbortSignal | undefined): ReadableStre
     },
     { highWaterMark: 0 },
   )
-}
-
-/** A cancelled stream is closed already, and says so by throwing. */
-function closeQuietly(controller: ReadableStreamDefaultController): void {
-  try {
-    controller.close()
-  } catch {
-    // Closed either way.
-  }
 }

@@ -32,12 +32,13 @@ export function sseResponse<Events = AnyEvents>(
   check('bus', bus, 'object')
   const header = headerOf(request)
   const answered = answer(bus, request, header, options as SseStreamOptions, webBytes)
-  return new Response(answered.stream ? bodyOf(answered.stream, request.signal) : null, answered)
+  return new Response(answered.stream && bodyOf(answered.stream, request), answered)
 }
 
 /**
  * An SSE response that a session sends its messages to. `Last-Event-ID` is the session's business: parse it with
- * `parseCursor` and give it to `session.attach`. Throws `TypeError` or `RangeError` naming a bad option.
+ * `parseCursor` and give it to `session.attach`. HEAD gets the head, and a transport that is over. Throws `TypeError` or
+ * `RangeError` naming a bad option.
  */
 export function sseTransport(
   request: Request,
@@ -45,7 +46,7 @@ export function sseTransport(
 ): { transport: TransportStream; response: Response } {
   headerOf(request)
   const { transport, stream, headers } = openTransport(options, webBytes)
-  return { transport, response: new Response(bodyOf(stream, request.signal), { headers }) }
+  return { transport, response: new Response(bodyOf(stream, request), { headers }) }
 }
 
 /** `Last-Event-ID`; throws where the request is none. */

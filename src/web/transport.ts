@@ -45,8 +45,10 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
 
   const write = (textOf: () => string): Promise<void> => {
     const sent = new Promise<void>((taken, refused) => {
+      const bytes = encode(textOf())
+      // A message's `toJSON` ran just now, and may have closed this.
       if (isClosed) throw closedError()
-      queue.push({ bytes: encode(textOf()), taken, refused })
+      queue.push({ bytes, taken, refused })
     })
     // Whoever does not wait for a send need not be told that it failed.
     sent.catch(() => {})

@@ -75,6 +75,20 @@ describe('a replay', () => {
     expect(await replay(store, await first)).toMatchObject({ notes: numbers(1, 10), ids })
   })
 
+  it('calls `send` as a method of what it was given', async () => {
+    const store = createEventStore()
+    const [id = ''] = await storeNotes(store, 's', 0, 1, 2)
+    class Stream {
+      readonly sent: object[] = []
+      async send(_: string, message: object): Promise<void> {
+        this.sent.push(message)
+      }
+    }
+    const stream = new Stream()
+    expect(await store.replayEventsAfter(id, stream)).toBe('s')
+    expect(stream.sent).toEqual([note(1), note(2)])
+  })
+
   it('waits for each `send`, in order', async () => {
     const store = createEventStore()
     const [id = ''] = await storeNotes(store, 's', 0, 1, 2, 3)
@@ -216,5 +230,6 @@ describe('a message', () => {
     const store = createEventStore()
     const [id = ''] = await storeNotes(store, 's', 1)
     await expect(store.replayEventsAfter(id, {} as never)).rejects.toThrow(/^send must be/)
+    await expect(store.replayEventsAfter(id, undefined as never)).rejects.toThrow(/^replay must be/)
   })
 })

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { sseTransport } from '../../src/node/index.ts'
+import { sseTransport, type TransportStream } from '../../src/node/index.ts'
+import { ended } from '../support/http-client.ts'
 import { fakeExchange, listenerCounts } from '../support/http-fakes.ts'
 import { serve, spyOnWrites } from '../support/http-server.ts'
+import { fakeClock, http2Open } from '../support/http-surfaces.ts'
 import { isWholeFrames } from '../support/http-transcript.ts'
 import { settle, until, within } from '../support/until.ts'
 
@@ -46,6 +48,63 @@ describe('a transport on a Node response', () => {
     await within(transport.closed, '`closed`')
     expect(socket.destroyed).toBe(true)
     expect(await within(sending, 'the send')).toBe('rejected')
+  })
+
+  it('that was closed cuts off a client that takes nothing for half a second: `server.close()` waits for it', async () => {
+    const clock = fakeClock()
+    const { req, res, socket } = fakeExchange({ open: false, highWaterMark: 1024 })
+    const transport = sseTransport(req, res, { heartbeatMs: 0, stallTimeoutMs: 0 })
+    const sending = outcome(transport.send('x'.repeat(100_000), 1))
+    await clock.pass(60_000)
+    transport.close('bus_closed')
+    await clock.pass(499)
+    expect(socket.destroyed).toBe(false)
+    await clock.pass(1)
+    expect(socket.destroyed).toBe(true)
+    expect(await sending).toBe('rejected')
+    transport.close()
+    await clock.pass(0)
+    expect(clock.timers).toBe(0)
+  })
+
+  it('that was closed gives a slow client all that was sent before', async () => {
+    const clock = fakeClock()
+    const { req, res, socket } = fakeExchange({ open: false, highWaterMark: 1024 })
+    const transport = sseTransport(req, res, { heartbeatMs: 0, stallTimeoutMs: 0 })
+    const sends = [1, 2, 3, 4, 5].map((n) => outcome(transport.send('x'.repeat(100_000), n)))
+    transport.close('done')
+    for (let n = 0; n < 20; n++) {
+      await clock.pass(400)
+      socket.takeOne()
+    }
+    expect(await Promise.all(sends)).toEqual(Array(5).fill('sent'))
+    expect(socket.received.ids).toEqual([1, 2, 3, 4, 5])
+    expect(socket.received.text).toContain('"code":"done"')
+    await transport.closed
+    await clock.pass(0)
+    expect(clock.timers).toBe(0)
+  })
+
+  it('over HTTP/2 says good-bye to a client once the bus is closed, and only then', async () => {
+    const transports: TransportStream[] = []
+    const server = await serve(
+      (req, res) => {
+        const transport = sseTransport(req, res)
+        transports.push(transport)
+        return transport.closed
+      },
+      { http2: true },
+    )
+    const first = await http2Open(server.port)
+    transports[0]?.close('session_taken_over')
+    await ended(first)
+    expect(first.session.closed).toBe(false)
+    const second = await http2Open(server.port)
+    transports[1]?.close('bus_closed')
+    await ended(second)
+    await until(() => second.session.closed)
+    first.session.close()
+    await within(new Promise((resolve) => server.server.close(resolve)), 'server.close()')
   })
 
   it('writes whole frames', async () => {

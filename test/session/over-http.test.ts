@@ -9,7 +9,7 @@ import { busWith, publish } from '../support/bus.ts'
 import { drawFate, drawFrom } from '../support/chaos-plan.ts'
 import { chaosProxy, turn } from '../support/chaos-proxy.ts'
 import { SEED } from '../support/chaos-scene.ts'
-import { heard } from '../support/http-client.ts'
+import { ended, heard } from '../support/http-client.ts'
 import { serve } from '../support/http-server.ts'
 import { until, within } from '../support/until.ts'
 
@@ -50,6 +50,19 @@ describe('a session over HTTP', () => {
       await heard(client, (t) => t.ids.length === 2)
       expect(client.transcript.ids).toEqual([2, 3])
     }
+  })
+
+  it('is not taken over by HEAD, which reads nothing', async () => {
+    const { bus, session, server, statuses } = await sessionServer()
+    const client = await server.open()
+    await until(() => session.state === 'attached')
+    const head = await server.open({ method: 'HEAD' })
+    await ended(head)
+    expect(statuses).toEqual([true, false])
+    publish(bus, 1)
+    session.reply('R')
+    await heard(client, (t) => t.text.includes('"R"'))
+    expect(client.transcript.ids).toEqual([1])
   })
 
   it('goes on where it is for a header that is no cursor', async () => {

@@ -163,6 +163,23 @@ describe('a fence', () => {
     expect(second.taken).toEqual(['cursor 2', 'replay_complete', 'R', 'cursor 3'])
   })
 
+  it('is void as soon as a lower cursor comes: one that a replay moved past it before it was cut confirms nothing', async () => {
+    const scene = new Scene()
+    const first = await scene.attach()
+    await scene.publish(1)
+    await scene.reply('R')
+    await scene.publish(1)
+    await scene.drop(first)
+    const second = new FakeTransport({ held: true })
+    await scene.attach({ lastEventId: 1 }, second)
+    second.release()
+    await flushed()
+    await scene.drop(second)
+    expect(second.taken).toEqual(['cursor 2'])
+    const third = await scene.attach({ lastEventId: 2 })
+    expect(third.taken).toEqual([3, 'replay_complete', 'R', 'cursor 4'])
+  })
+
   it('that was void never confirms, though the client has seen it since', async () => {
     const scene = new Scene()
     const first = await scene.attach()

@@ -22,13 +22,13 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     { weight: 2, arbitrary: plain('read') },
     { weight: 1, arbitrary: plain('refuse') },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('cut' as const), lost }) },
-    { weight: 3, arbitrary: fc.record({ do: fc.constant('connect' as const), lost }) },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('connect' as const), lost, held: fc.boolean() }) },
     {
       weight: 6,
       arbitrary: fc.record({ do: fc.constant('turns' as const), count: fc.integer({ min: 1, max: 30 }) }),
     },
   ),
-  { maxLength: 40 },
+  { maxLength: 40, size: 'max' },
 )
 
 async function played(world: World, plan: Step[]): Promise<World> {

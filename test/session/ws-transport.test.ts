@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer, WebSocket as WsClient } from 'ws'
 import { ResumableSession, type WebSocketLike, wsTransport } from '../../src/session/index.ts'
 import { busWith, publish } from '../support/bus.ts'
 import { settled } from '../support/reading.ts'
-import { fakeTime, flushed, pass } from '../support/session.ts'
+import { fakeTime, flushed, pass, Scene } from '../support/session.ts'
 import { until, within } from '../support/until.ts'
 
 /** The platform's socket: no callbacks, and a count of what it holds. */
@@ -179,6 +179,34 @@ describe('over the platform’s WebSocket', () => {
     const socket = new PlatformSocket()
     wsTransport(socket).close('ä'.repeat(100))
     expect(socket.closes).toEqual([[4000, 'ä'.repeat(61)]])
+    const pair = new PlatformSocket()
+    wsTransport(pair).close(`${'x'.repeat(120)}😀${'y'.repeat(1_000_000)}`)
+    expect(pair.closes).toEqual([[4000, 'x'.repeat(120)]])
+  })
+
+  it('a socket that somebody else is closing takes nothing more: the platform drops it without a word', async () => {
+    const scene = new Scene()
+    const socket = new PlatformSocket()
+    const transport = wsTransport(socket)
+    scene.session.attach(transport)
+    await flushed()
+    socket.readyState = 2
+    expect(transport.isClosed).toBe(true)
+    await scene.reply('R')
+    expect([scene.session.state, scene.bus.lastEventId]).toEqual(['detached', 0])
+    expect((await scene.attach()).shown).toEqual(['R'])
+  })
+
+  it('a send that waits for room fails as somebody else closes the socket', async () => {
+    fakeTime()
+    const socket = new PlatformSocket()
+    const transport = wsTransport(socket)
+    socket.bufferedAmount = 1_000_000
+    const refused = expect(transport.send(1)).rejects.toMatchObject({ code: 'transport_closed' })
+    await flushed()
+    socket.readyState = 2
+    await pass(100)
+    await refused
   })
 
   it('a message that JSON cannot carry is refused, and the socket lives', async () => {

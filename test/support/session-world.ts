@@ -11,7 +11,7 @@ export type Step =
   /** The connection is cut: the client loses so many of the items that it has not read yet, from the end. */
   | { readonly do: 'cut'; readonly lost: number }
   /** A connection beside the one that is there, or after one that was cut. */
-  | { readonly do: 'connect'; readonly lost: number }
+  | { readonly do: 'connect'; readonly lost: number; readonly held: boolean }
   | { readonly do: 'turns'; readonly count: number }
 
 interface Read {
@@ -107,7 +107,7 @@ export class World {
         // A request is a task of its own: what a promise has said by then is known. With a cursor that does not matter.
         if (!this.#withCursor) await new Promise((resolve) => setImmediate(resolve))
         this.#read(step.lost)
-        this.#connect()
+        this.#connect(step.held)
         return
       case 'turns':
         for (let n = 0; n < step.count; n++) await undefined
@@ -138,12 +138,12 @@ export class World {
     this.#read(0)
   }
 
-  #connect(): void {
+  #connect(held = false): void {
     // An attach with a lower cursor voids a fence, also for whoever sees its id later.
     for (const id of this.#fences.keys()) if (id > this.cursor) this.#fences.delete(id)
     const confirmed = [...this.#fences.values()]
     const known = new Set(this.read.map(({ message }) => message))
-    const transport = new FakeTransport()
+    const transport = new FakeTransport({ held })
     const items: Read[] = []
     transport.onTake = (message, id) => {
       items.push({ message, id })

@@ -132,6 +132,27 @@ describe.each(ways)('an SSE transport ($name)', ({ open }) => {
     expect(stream.transcript.ids).toEqual([])
   })
 
+  it('is over from the start for HEAD, which gets the head alone', async () => {
+    const { transport, stream } = await open({ headers: { 'X-A': '1' } }, { method: 'HEAD' })
+    await within(transport.closed, '`closed`')
+    expect(transport.isClosed).toBe(true)
+    await expect((async () => transport.send('R'))()).rejects.toMatchObject({ code: 'transport_closed' })
+    await ended(stream)
+    expect([stream.status, stream.headers.get('x-a'), stream.transcript.text]).toEqual([200, '1', ''])
+  })
+
+  it('refuses a message whose `toJSON` closes it', async () => {
+    const { transport, stream } = await open()
+    const toJSON = () => {
+      transport.close()
+      return 'late'
+    }
+    const sent = (async () => transport.send({ toJSON }))()
+    await within(expect(sent).rejects.toMatchObject({ code: 'transport_closed' }), 'a send')
+    await ended(stream)
+    expect(stream.transcript.payloads).toEqual([])
+  })
+
   it('sends heartbeats while it is idle, and none once it is closed', async () => {
     const clock = fakeClock()
     const { transport, stream } = await open({ heartbeatMs: 100 })
