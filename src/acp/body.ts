@@ -6,14 +6,15 @@ export type BodyFault = 400 | 413
 /** Never throws: a body that is cut off is no JSON either. */
 export async function readJson(request: Request, maxBytes: number): Promise<{ value: unknown } | BodyFault> {
   if (Number(request.headers.get('content-length')) > maxBytes) return 413
-  const reader = request.body?.getReader()
-  if (!reader) return 400
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Broken UTF-8 is no JSON (RFC 8259, § 8.1).
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
   let size = 0
   try {
-    for (;;) {
+    // Throws where somebody else reads it.
+    reader = request.body?.getReader()
+    while (reader) {
       const { done, value } = await reader.read()
       if (done) break
       size += value.length
@@ -25,7 +26,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<{ va
     }
     return { value: JSON.parse(text + decoder.decode()) }
   } catch {
-    reader.cancel().catch(() => {})
+    reader?.cancel().catch(() => {})
     return 400
   }
 }

@@ -10,7 +10,6 @@ import {
   isMessage,
   keyOf,
   type Message,
-  type MessageStream,
 } from './messages.ts'
 import { type AcpBridgeOptions, checkBridgeOptions } from './options.ts'
 import { randomId } from './random-id.ts'
@@ -49,8 +48,8 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const { connectAgent, authorize, onDiagnostic, limits } = settings
   const registry = new SessionRegistry({ maxReplyBytes: limits.maxTotalReplyBytes })
   const connections = new Map<string, Connection>()
-  /** Connections whose agent is being made or asked. */
-  let opening = 0
+  /** Give up the connections whose agent is being made. */
+  const opening = new Set<() => void>()
   let isClosed = false
 
   const report = (diagnostic: AcpDiagnostic) => {
@@ -109,10 +108,11 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     if (message.id === null || keyOf(message.id) === undefined) {
       return text(400, 'Initialize request must include an ID')
     }
-    if (isClosed || connections.size + opening >= limits.maxConnections) {
+    const { signal } = request
+    // Nobody reads what a client that has left is answered.
+    if (isClosed || signal.aborted || connections.size + opening.size >= limits.maxConnections) {
       return text(503, 'Too many connections', { 'retry-after': '15' })
     }
-    const { signal } = request
     const connectionId = randomId()
     const controller = new AbortController()
     let connection: Connection | undefined
@@ -120,15 +120,11 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
       controller.abort()
       connection?.end('not_initialized')
     }
-    signal.addEventListener('abort', abandon)
-    try {
-      opening++
-      let agent: MessageStream
-      try {
-        agent = await connectAgent({ connectionId, request, owner, signal: controller.signal })
-      } finally {
-        opening--
-      }
+    // However long the agent takes, and whatever it makes of its signal.
+    const abandoned = new Promise<never>((_, reject) => controller.signal.addEventListener('abort', reject))
+    const connect = async () => {
+      const agent = await connectAgent({ connectionId, request, owner, signal: controller.signal })
+      opening.delete(abandon)
       connection = createConnection(connectionId, owner, agent, {
         settings,
         registry,
@@ -139,14 +135,20 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
         },
       })
       connections.set(connectionId, connection)
-      if (isClosed || signal.aborted) abandon()
-      const answer = await connection.initialize(message)
+      if (isClosed || controller.signal.aborted) abandon()
+      return connection.initialize(message)
+    }
+    signal.addEventListener('abort', abandon)
+    opening.add(abandon)
+    try {
+      const answer = await Promise.race([connect(), abandoned])
       return json(200, answer, { [CONNECTION_HEADER]: connectionId })
     } catch (error) {
-      if (!connection) report({ type: 'callback_error', error })
+      if (!connection && !controller.signal.aborted) report({ type: 'callback_error', error })
       abandon()
       return json(500, errorResponse(message.id, 'Initialize failed'))
     } finally {
+      opening.delete(abandon)
       signal.removeEventListener('abort', abandon)
     }
   }
@@ -182,6 +184,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     },
     async close() {
       isClosed = true
+      for (const abandon of opening) abandon()
       for (const connection of [...connections.values()]) connection.end(BRIDGE_CLOSED)
     },
     stats() {
