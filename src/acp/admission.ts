@@ -5,10 +5,10 @@ import type { BridgeSettings } from './options.ts'
 import type { Questions } from './permissions.ts'
 import type { Requests } from './requests.ts'
 import type { Sessions } from './sessions.ts'
-import { Refusal } from './wire.ts'
+import { refusal } from './wire.ts'
 
 /** `'known'`: it was taken in before, and is not again. */
-export type Verdict = 'taken' | 'known' | Refusal
+export type Verdict = 'taken' | 'known' | Response
 
 /** Methods that are about a session, whatever their `params` say. */
 const OF_A_SESSION =
@@ -37,12 +37,12 @@ export function createAdmission(
       return notOfSession(header)
     }
     if (named !== undefined && named !== header) return notOfSession(header)
-    if (isTooLong(header) || isTooLong(message.id)) return TOO_LONG
+    if (isTooLong(header) || isTooLong(message.id)) return tooLong()
     if (!isRequest(message)) return 'taken'
     if (requests.isKnown(message.id)) return 'known'
-    if (requests.size >= maxPendingRequests) return new Refusal(429, 'Too many requests are pending')
+    if (requests.size >= maxPendingRequests) return refusal(429, 'Too many requests are pending')
     // Its answer needs a stream to go to.
-    if (header !== undefined && !sessions.begin(header)) return new Refusal(429, 'Too many sessions')
+    if (header !== undefined && !sessions.begin(header)) return tooManySessions()
     requests.accept(message, header)
     return 'taken'
   }
@@ -56,6 +56,8 @@ export function createAdmission(
 }
 
 const notOfSession = (header: string | undefined) =>
-  new Refusal(400, `${header === undefined ? 'Missing' : 'Mismatched'} Acp-Session-Id`)
+  refusal(400, `${header === undefined ? 'Missing' : 'Mismatched'} Acp-Session-Id`)
 
-export const TOO_LONG = new Refusal(400, 'The id is too long')
+// No 429, which a client takes for "later": room is made by what would have to wait behind it.
+export const tooManySessions = () => refusal(409, 'Too many sessions')
+export const tooLong = () => refusal(400, 'The id is too long')

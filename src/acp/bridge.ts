@@ -2,18 +2,12 @@
 
 import { SessionRegistry } from '../session/index.ts'
 import { readJson } from './body.ts'
-import { type Connection, createConnection, UNKNOWN_CONNECTION } from './connection.ts'
+import { type Connection, createConnection, unknownConnection } from './connection.ts'
 import type { AcpDiagnostic } from './diagnostics.ts'
-import {
-  batchRefusal,
-  errorResponse,
-  isMessage,
-  keyOf,
-  type Message,
-} from './messages.ts'
+import { batchRefusal, errorResponse, isMessage, keyOf, type Message } from './messages.ts'
 import { type AcpBridgeOptions, checkBridgeOptions } from './options.ts'
 import { randomId } from './random-id.ts'
-import { BRIDGE_CLOSED, CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, Refusal, SESSION_HEADER } from './wire.ts'
+import { BRIDGE_CLOSED, CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, refusal, SESSION_HEADER } from './wire.ts'
 
 export interface AcpBridgeStats {
   readonly connections: number
@@ -72,46 +66,45 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     } catch (error) {
       report({ type: 'callback_error', error })
     }
-    return text(401, 'Unauthorized')
+    return refusal(401, 'Unauthorized')
   }
 
   /** The connection that a request names, if it is the sender's. */
-  const connectionOf = (request: Request, owner: string | undefined): Connection | Refusal => {
+  const connectionOf = (request: Request, owner: string | undefined): Connection | Response => {
     const id = request.headers.get(CONNECTION_HEADER)
-    if (!id) return new Refusal(400, `Missing ${CONNECTION_HEADER}`)
+    if (!id) return refusal(400, `Missing ${CONNECTION_HEADER}`)
     const connection = connections.get(id)
-    return connection && connection.owner === owner ? connection : UNKNOWN_CONNECTION
+    return connection && connection.owner === owner ? connection : unknownConnection()
   }
 
   const post = async (request: Request, owner: string | undefined): Promise<Response> => {
     const type = request.headers.get('content-type')?.split(';', 1)[0]
-    if (type?.trim().toLowerCase() !== JSON_TYPE) return text(415, 'Unsupported Media Type')
+    if (type?.trim().toLowerCase() !== JSON_TYPE) return refusal(415, 'Unsupported Media Type')
     const body = await readJson(request, limits.maxBodyBytes)
-    if (body === 413) return text(413, 'Content Too Large')
-    if (body === 400) return text(400, 'Invalid JSON')
+    if (body instanceof Response) return body
     const { value } = body
     if (Array.isArray(value)) return json(400, batchRefusal())
-    if (!isMessage(value)) return text(400, 'Invalid JSON-RPC message')
+    if (!isMessage(value)) return refusal(400, 'Invalid JSON-RPC message')
     if (value.jsonrpc === '2.0' && value.method === 'initialize' && 'id' in value) {
       if (request.headers.get(CONNECTION_HEADER)) {
-        return text(400, 'Initialize not allowed on existing connection')
+        return refusal(400, 'Initialize not allowed on existing connection')
       }
       return initialize(request, value, owner)
     }
     const connection = connectionOf(request, owner)
-    if (connection instanceof Refusal) return refused(connection)
-    const refusal = await connection.post(value, request.headers.get(SESSION_HEADER) || undefined)
-    return refusal ? refused(refusal) : new Response(null, { status: 202 })
+    if (connection instanceof Response) return connection
+    const refused = await connection.post(value, request.headers.get(SESSION_HEADER) || undefined)
+    return refused ?? new Response(null, { status: 202 })
   }
 
   const initialize = async (request: Request, message: Message, owner: string | undefined) => {
     if (message.id === null || keyOf(message.id) === undefined) {
-      return text(400, 'Initialize request must include an ID')
+      return refusal(400, 'Initialize request must include an ID')
     }
     const { signal } = request
     // Nobody reads what a client that has left is answered.
     if (isClosed || signal.aborted || connections.size + opening.size >= limits.maxConnections) {
-      return text(503, 'Too many connections', { 'retry-after': '15' })
+      return refusal(503, 'Too many connections', { 'retry-after': '15' })
     }
     const connectionId = randomId()
     const controller = new AbortController()
@@ -156,18 +149,17 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const get = (request: Request, owner: string | undefined): Response => {
     const { headers } = request
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
-      return text(426, 'WebSocket upgrade is not implemented')
+      return refusal(426, 'WebSocket upgrade is not implemented')
     }
-    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return text(406, 'Not Acceptable')
+    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return refusal(406, 'Not Acceptable')
     const connection = connectionOf(request, owner)
-    if (connection instanceof Refusal) return refused(connection)
-    const opened = connection.open(request, headers.get(SESSION_HEADER) || undefined)
-    return opened instanceof Refusal ? refused(opened) : opened
+    if (connection instanceof Response) return connection
+    return connection.open(request, headers.get(SESSION_HEADER) || undefined)
   }
 
   const remove = (request: Request, owner: string | undefined): Response => {
     const connection = connectionOf(request, owner)
-    if (connection instanceof Refusal) return refused(connection)
+    if (connection instanceof Response) return connection
     connection.end('deleted')
     return new Response(null, { status: 202 })
   }
@@ -176,11 +168,12 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     async handleRequest(request) {
       const found = await ownerOf(request)
       if (!('owner' in found)) return found
+      const { owner } = found
       const { method } = request
-      if (method === 'POST') return post(request, found.owner)
-      if (method === 'GET') return get(request, found.owner)
-      if (method === 'DELETE') return remove(request, found.owner)
-      return text(405, 'Method Not Allowed', { allow: 'GET, POST, DELETE' })
+      if (method === 'POST') return post(request, owner)
+      if (method === 'GET') return get(request, owner)
+      if (method === 'DELETE') return remove(request, owner)
+      return refusal(405, 'Method Not Allowed', { allow: 'GET, POST, DELETE' })
     },
     async close() {
       isClosed = true
@@ -199,14 +192,6 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   }
 }
 
-function text(status: number, body: string, headers: Record<string, string> = {}): Response {
-  return new Response(body, { status, headers: { 'content-type': 'text/plain', ...headers } })
-}
-
 function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), { status, headers: { 'content-type': JSON_TYPE, ...headers } })
-}
-
-function refused({ status, text: reason }: Refusal): Response {
-  return text(status, reason)
 }

@@ -19,7 +19,7 @@ import {
   sessionInResult,
   sessionOf,
 } from './messages.ts'
-import { CONNECTION_HEADER, ENDS_SESSION, SESSION_EXPIRED, SESSION_HEADER } from './wire.ts'
+import { CONNECTION_HEADER, ENDS_SESSION, IN_A_HEADER, SESSION_EXPIRED, SESSION_HEADER } from './wire.ts'
 
 // An agent may be a program that is fetched before it starts.
 const INITIALIZE_MS = 120_000
@@ -69,6 +69,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   let connectionId: string | undefined
   let failure: { readonly error: unknown } | undefined
   let isOver = false
+  let ended: Promise<void> | undefined
   let incoming!: ReadableStreamDefaultController<Message>
 
   const put = (message: Message) => {
@@ -77,9 +78,9 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
 
   /** The one end of the stream; without an error, what was received may still be read. */
   const end = async (error?: unknown) => {
-    if (isOver) return
+    if (isOver) return ended
     isOver = true
-    settings.signal?.removeEventListener('abort', onAbort)
+    settings.signal?.removeEventListener('abort', close)
     life.abort(error)
     own?.close()
     for (const { events } of sessions.values()) events.close()
@@ -90,7 +91,8 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     } catch {
       // Whoever cancelled it has closed it.
     }
-    await removed()
+    ended = removed()
+    return ended
   }
 
   /** Tells the server, who would find out by itself, too. */
@@ -144,6 +146,10 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   const post = async (message: Message) => {
     const session = isResponse(message) ? asked.get(keyOf(message.id) ?? '') : sessionOf(message)
     const key = isRequest(message) ? (keyOf(message.id) as string) : undefined
+    if (session !== undefined && !IN_A_HEADER.test(session)) {
+      if (key !== undefined) put(errorResponse(message.id, 'no stream can carry the session'))
+      return
+    }
     if (key !== undefined)
       asking.set(key, { id: message.id, session, method: message.method, isTaken: false })
     const init = { method: 'POST', headers: headersOf(session), body: JSON.stringify(message) }
@@ -197,7 +203,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   }
 
   const openSession = (session: string) => {
-    if (isOver || sessions.has(session)) return
+    if (isOver || sessions.has(session) || !IN_A_HEADER.test(session)) return
     const events = openEvents(address, headersOf(session), settings)
     sessions.set(session, { events, over: readSession(session, events) })
   }
@@ -226,19 +232,22 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     start(controller) {
       incoming = controller
     },
-    cancel: () => close(),
+    cancel: () => end(),
   })
 
-  const close = () => {
-    // A cancelled stream is closed already.
-    return end().catch(() => {})
-  }
+  const close = () => end()
 
-  const onAbort = () => void close()
-  if (settings.signal?.aborted) onAbort()
-  else settings.signal?.addEventListener('abort', onAbort)
+  if (settings.signal?.aborted) void close()
+  else settings.signal?.addEventListener('abort', close)
 
-  return { readable, writable: new WritableStream({ write, close, abort: close }) }
+  const writable = new WritableStream({
+    // Its own `abort` waits for the write that is under way, which may be tried again for ever.
+    start: ({ signal }) => signal?.addEventListener('abort', close),
+    write,
+    close,
+    abort: close,
+  })
+  return { readable, writable }
 }
 
 /** What the sender of a refused request gets for an answer. */

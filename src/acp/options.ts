@@ -19,7 +19,7 @@ export interface AgentContext {
 export interface AcpLimits {
   /** Connections of the bridge, default 4096. One more `initialize` is answered 503. */
   maxConnections?: number | undefined
-  /** Session streams, default 1024. One more GET or POST is answered 409 or 429. */
+  /** Session streams, default 1024. One more GET or POST is answered 409. */
   maxSessions?: number | undefined
   /** Client requests that the agent has not answered, default 1024. One more POST is answered 429. */
   maxPendingRequests?: number | undefined
@@ -55,8 +55,8 @@ export interface AcpBridgeOptions {
   /** How long a session waits for its client to come back, default 60,000 ms. Then its turn is cancelled. */
   sessionGraceMs?: number | undefined
   /**
-   * How long a connection lives without its own stream, from `initialize` on, default 60,000 ms. One with a session that
-   * has a stream, or may still get it back, lives on.
+   * How long a connection lives without its own stream, from the answer to `initialize` on, default 60,000 ms. One with a
+   * session that has a stream, or may still get it back, lives on.
    */
   connectionGraceMs?: number | undefined
   /** Messages that each stream retains for replay, default 8000. */

@@ -4,7 +4,7 @@ import { EventBus, type Frame } from '../index.ts'
 import { after } from '../internal/timer.ts'
 import type { Cursor } from '../last-event-id/index.ts'
 import type { SessionRegistry } from '../session/index.ts'
-import { isRequest, type Message, ownNotification } from './messages.ts'
+import { errorResponse, isRequest, type Message, ownNotification } from './messages.ts'
 import type { BridgeSettings } from './options.ts'
 import { openAcpTransport, outgoing } from './transport.ts'
 
@@ -152,7 +152,13 @@ export function openStream(
       if (limits.maxRingBytes < Infinity && !isRequest(message)) said.message = undefined
       return event?.id
     },
-    reply: (message) => session.reply(message),
+    reply(message) {
+      try {
+        return session.reply(message)
+      } catch {
+        return session.reply(errorResponse(message.id, 'no stream can carry the answer'))
+      }
+    },
     attach(request, cursor, invalid) {
       const { transport, response } = openAcpTransport(request, bus.epoch, heartbeatMs)
       if (invalid) {

@@ -160,6 +160,21 @@ describe('a connection', () => {
     expect(await post({ method: '_x' })).toBe(404)
   })
 
+  it('whose agent takes its time for `initialize` has its grace behind the answer', async () => {
+    const clock = fakeClock()
+    const agent = new HandAgent({ answers: false })
+    const { initialize, bridge } = scene({ connectAgent: () => agent.stream, connectionGraceMs: 1000 })
+    const answered = initialize()
+    const asked = await agent.hears('initialize')
+    await clock.pass(60_000)
+    agent.answer(asked, { protocolVersion: 1 })
+    await answered
+    await clock.pass(999)
+    expect(bridge.stats().connections).toBe(1)
+    await clock.pass(1)
+    expect(bridge.stats().connections).toBe(0)
+  })
+
   it('whose stream came back lives on', async () => {
     const clock = fakeClock()
     const { initialize, bridge } = scene({ connectionGraceMs: 1000 })
