@@ -40,7 +40,7 @@ export function createAdmission(
     if (isTooLong(header) || isTooLong(message.id)) return tooLong()
     if (!isRequest(message)) return 'taken'
     if (requests.isKnown(message.id)) return 'known'
-    if (requests.size >= maxPendingRequests) return refusal(429, 'Too many requests are pending')
+    if (requests.size >= maxPendingRequests) return tooMany()
     // Its answer needs a stream to go to.
     if (header !== undefined && !sessions.begin(header)) return tooManySessions()
     requests.accept(message, header)
@@ -60,4 +60,5 @@ const notOfSession = (header: string | undefined) =>
 
 // No 429, which a client takes for "later": room is made by what would have to wait behind it.
 export const tooManySessions = () => refusal(409, 'Too many sessions')
+export const tooMany = () => refusal(429, 'Too many requests')
 export const tooLong = () => refusal(400, 'The id is too long')

@@ -87,7 +87,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     if (!isMessage(value)) return refusal(400, 'Invalid JSON-RPC message')
     if (value.jsonrpc === '2.0' && value.method === 'initialize' && 'id' in value) {
       if (request.headers.get(CONNECTION_HEADER)) {
-        return refusal(400, 'Initialize not allowed on existing connection')
+        return refusal(400, 'Initialized already')
       }
       return initialize(request, value, owner)
     }
@@ -99,7 +99,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
 
   const initialize = async (request: Request, message: Message, owner: string | undefined) => {
     if (message.id === null || keyOf(message.id) === undefined) {
-      return refusal(400, 'Initialize request must include an ID')
+      return refusal(400, 'Initialize without an id')
     }
     const { signal } = request
     // Nobody reads what a client that has left is answered.
@@ -149,7 +149,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const get = (request: Request, owner: string | undefined): Response => {
     const { headers } = request
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
-      return refusal(426, 'WebSocket upgrade is not implemented')
+      return refusal(426, 'No WebSocket here')
     }
     if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return refusal(406, 'Not Acceptable')
     const connection = connectionOf(request, owner)

@@ -8,7 +8,7 @@
 import { after } from '../internal/timer.ts'
 import { type Cursor, parseCursor } from '../last-event-id/index.ts'
 import type { SessionRegistry } from '../session/index.ts'
-import { createAdmission, tooLong, tooManySessions } from './admission.ts'
+import { createAdmission, tooLong, tooMany, tooManySessions } from './admission.ts'
 import { linkTo } from './agent-link.ts'
 import type { AcpDiagnostic, ConnectionEnd } from './diagnostics.ts'
 import {
@@ -219,6 +219,7 @@ export function createConnection(
 
   const post = async (message: Message, header: string | undefined): Promise<Response | undefined> => {
     if (state !== 'open') return unknownConnection()
+    if (link.waiting >= limits.maxPendingRequests) return tooMany()
     const verdict = admit(message, header)
     if (verdict === 'known') return undefined
     if (verdict !== 'taken') return verdict

@@ -21,7 +21,10 @@ export interface AcpLimits {
   maxConnections?: number | undefined
   /** Session streams, default 1024. One more GET or POST is answered 409. */
   maxSessions?: number | undefined
-  /** Client requests that the agent has not answered, default 1024. One more POST is answered 429. */
+  /**
+   * Client requests that the agent has not answered, and client messages that it has not read, default 1024 each. One more
+   * POST is answered 429.
+   */
   maxPendingRequests?: number | undefined
   /** Bytes of the body of one POST, default 16,777,216. A larger one is answered 413. */
   maxBodyBytes?: number | undefined

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { HandAgent, type Message } from '../support/acp-agent.ts'
 import { JSON_HEADERS, scene } from '../support/acp-bridge.ts'
 import { settle, until } from '../support/until.ts'
 
@@ -145,6 +146,46 @@ describe('an agent that floods', () => {
 })
 
 describe('a client that floods', () => {
+  it('may have so many messages of any kind waiting for an agent that does not read, and no more', async () => {
+    const deaf = new HandAgent()
+    let reads = () => {}
+    const readable = deaf.stream.readable
+    const writable = new WritableStream<Message>({
+      write(message) {
+        deaf.heard.push(message)
+        if (message.method === 'initialize') return deaf.answer(message)
+        return new Promise<void>((resolve) => {
+          reads = resolve
+        })
+      },
+    })
+    const limits = { maxPendingRequests: 4 }
+    const { request } = scene({ connectAgent: () => ({ readable, writable }), limits })
+    const post = (id: string, message: Message) =>
+      request(
+        'POST',
+        { ...JSON_HEADERS, ...(id && { 'acp-connection-id': id }) },
+        JSON.stringify({ jsonrpc: '2.0', ...message }),
+      )
+    const id = (await post('', { id: 0, method: 'initialize' })).headers.get('acp-connection-id') as string
+    deaf.say({ id: 'asked', method: '_ask' })
+    const statuses: number[] = []
+    const note = (message: Message) => post(id, message).then(({ status }) => statuses.push(status))
+    for (let n = 0; n < 20; n++) void note({ method: '_note', params: { n } })
+    await until(() => statuses.length === 16)
+    await note({ id: 1, method: '_ask' })
+    await note({ id: 'asked', result: {} })
+    expect(new Set(statuses)).toEqual(new Set([429]))
+    // As the agent reads, there is room again; what was refused was not taken for answered.
+    for (let times = 0; times < 4; times++) {
+      reads()
+      await settle()
+    }
+    void note({ id: 'asked', result: {} })
+    await deaf.hears('asked')
+    expect(deaf.of('_note').map(({ params }) => params.n)).toEqual([0, 1, 2, 3])
+  })
+
   it('gets its statuses and leaves nothing behind', async () => {
     const { bridge, initialize, request } = scene({ limits: { maxSessions: 4, maxPendingRequests: 8 } })
     const { id, post, get, agent } = await initialize()
