@@ -5,7 +5,7 @@ import type { BridgeSettings } from './options.ts'
 import type { Questions } from './permissions.ts'
 import type { Requests } from './requests.ts'
 import type { Sessions } from './sessions.ts'
-import { refusal } from './wire.ts'
+import { respond } from './wire.ts'
 
 /** `'known'`: it was taken in before, and is not again. */
 export type Verdict = 'taken' | 'known' | Response
@@ -56,9 +56,9 @@ export function createAdmission(
 }
 
 const notOfSession = (header: string | undefined) =>
-  refusal(400, `${header === undefined ? 'Missing' : 'Mismatched'} Acp-Session-Id`)
+  respond(400, `${header === undefined ? 'Missing' : 'Mismatched'} Acp-Session-Id`)
 
 // No 429, which a client takes for "later": room is made by what would have to wait behind it.
-export const tooManySessions = () => refusal(409, 'Too many sessions')
-export const tooMany = () => refusal(429, 'Too many requests')
-export const tooLong = () => refusal(400, 'The id is too long')
+export const tooManySessions = () => respond(409, 'Too many sessions')
+export const tooMany = () => respond(429, 'Too many requests')
+export const tooLong = () => respond(400, 'The id is too long')

@@ -1,10 +1,10 @@
 /** The body of a request as JSON, bounded before it is parsed. */
 
-import { refusal } from './wire.ts'
+import { respond } from './wire.ts'
 
 /** The refusal where it is none. Never throws: a body that is cut off is no JSON either. */
 export async function readJson(request: Request, maxBytes: number): Promise<{ value: unknown } | Response> {
-  const tooLarge = () => refusal(413, 'Content Too Large')
+  const tooLarge = () => respond(413, 'Content Too Large')
   if (Number(request.headers.get('content-length')) > maxBytes) return tooLarge()
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Broken UTF-8 is no JSON (RFC 8259, § 8.1).
@@ -27,6 +27,6 @@ export async function readJson(request: Request, maxBytes: number): Promise<{ va
     return { value: JSON.parse(text + decoder.decode()) }
   } catch {
     reader?.cancel().catch(() => {})
-    return refusal(400, 'Invalid JSON')
+    return respond(400, 'Invalid JSON')
   }
 }

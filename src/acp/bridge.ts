@@ -7,7 +7,7 @@ import type { AcpDiagnostic } from './diagnostics.ts'
 import { batchRefusal, errorResponse, isMessage, keyOf, type Message } from './messages.ts'
 import { type AcpBridgeOptions, checkBridgeOptions } from './options.ts'
 import { randomId } from './random-id.ts'
-import { BRIDGE_CLOSED, CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, refusal, SESSION_HEADER } from './wire.ts'
+import { BRIDGE_CLOSED, CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, respond, SESSION_HEADER } from './wire.ts'
 
 export interface AcpBridgeStats {
   readonly connections: number
@@ -66,28 +66,28 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     } catch (error) {
       report({ type: 'callback_error', error })
     }
-    return refusal(401, 'Unauthorized')
+    return respond(401, 'Unauthorized')
   }
 
   /** The connection that a request names, if it is the sender's. */
   const connectionOf = (request: Request, owner: string | undefined): Connection | Response => {
     const id = request.headers.get(CONNECTION_HEADER)
-    if (!id) return refusal(400, `Missing ${CONNECTION_HEADER}`)
+    if (!id) return respond(400, `Missing ${CONNECTION_HEADER}`)
     const connection = connections.get(id)
     return connection && connection.owner === owner ? connection : unknownConnection()
   }
 
   const post = async (request: Request, owner: string | undefined): Promise<Response> => {
     const type = request.headers.get('content-type')?.split(';', 1)[0]
-    if (type?.trim().toLowerCase() !== JSON_TYPE) return refusal(415, 'Unsupported Media Type')
+    if (type?.trim().toLowerCase() !== JSON_TYPE) return respond(415, 'Unsupported Media Type')
     const body = await readJson(request, limits.maxBodyBytes)
     if (body instanceof Response) return body
     const { value } = body
     if (Array.isArray(value)) return json(400, batchRefusal())
-    if (!isMessage(value)) return refusal(400, 'Invalid JSON-RPC message')
+    if (!isMessage(value)) return respond(400, 'No JSON-RPC message')
     if (value.jsonrpc === '2.0' && value.method === 'initialize' && 'id' in value) {
       if (request.headers.get(CONNECTION_HEADER)) {
-        return refusal(400, 'Initialized already')
+        return respond(400, 'Initialized already')
       }
       return initialize(request, value, owner)
     }
@@ -99,12 +99,12 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
 
   const initialize = async (request: Request, message: Message, owner: string | undefined) => {
     if (message.id === null || keyOf(message.id) === undefined) {
-      return refusal(400, 'Initialize without an id')
+      return respond(400, 'No id')
     }
     const { signal } = request
     // Nobody reads what a client that has left is answered.
     if (isClosed || signal.aborted || connections.size + opening.size >= limits.maxConnections) {
-      return refusal(503, 'Too many connections', { 'retry-after': '15' })
+      return respond(503, 'Too many connections', { 'retry-after': '15' })
     }
     const connectionId = randomId()
     const controller = new AbortController()
@@ -149,9 +149,9 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const get = (request: Request, owner: string | undefined): Response => {
     const { headers } = request
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
-      return refusal(426, 'No WebSocket here')
+      return respond(426, 'No WebSocket')
     }
-    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return refusal(406, 'Not Acceptable')
+    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return respond(406, 'Not Acceptable')
     const connection = connectionOf(request, owner)
     if (connection instanceof Response) return connection
     return connection.open(request, headers.get(SESSION_HEADER) || undefined)
@@ -173,7 +173,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
       if (method === 'POST') return post(request, owner)
       if (method === 'GET') return get(request, owner)
       if (method === 'DELETE') return remove(request, owner)
-      return refusal(405, 'Method Not Allowed', { allow: 'GET, POST, DELETE' })
+      return respond(405, 'Method Not Allowed', { allow: 'GET, POST, DELETE' })
     },
     async close() {
       isClosed = true
@@ -193,5 +193,5 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
 }
 
 function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(value), { status, headers: { 'content-type': JSON_TYPE, ...headers } })
+  return respond(status, JSON.stringify(value), { 'content-type': JSON_TYPE, ...headers })
 }

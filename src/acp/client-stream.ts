@@ -60,7 +60,7 @@ const FATAL = new Set([401, 403, 404, 410])
 export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOptions = {}): MessageStream {
   const address = addressOf(url)
   const settings = checkClientOptions(options)
-  /** Aborts whatever is on its way. */
+  /** Aborts whatever is on its way, and ends the streams. */
   const life = new AbortController()
   /** Requests of this side, by id, and those of the agent that this side has not answered. */
   const asking = new Map<string, Asking>()
@@ -82,8 +82,6 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     isOver = true
     settings.signal?.removeEventListener('abort', close)
     life.abort(error)
-    own?.close()
-    for (const { events } of sessions.values()) events.close()
     if (error !== undefined) failure = { error }
     try {
       if (failure) incoming.error(error)
@@ -103,8 +101,6 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     const sending = { mayRepeat: ifNeverSent, timeoutMs, signal: new AbortController().signal }
     await send(address, init, { ...settings, maxRetries: 0 }, sending).catch(() => {})
   }
-
-  let own: SseStream<Message> | undefined
 
   const headersOf = (session: string | undefined): Record<string, string> => ({
     [CONNECTION_HEADER]: connectionId as string,
@@ -138,8 +134,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     if (!isMessage(answer) || keyOf(answer.id) !== keyOf(message.id)) {
       throw new Error('the server did not answer initialize')
     }
-    own = openEvents(address, headersOf(undefined), settings)
-    void readOwn(own)
+    void readOwn(openEvents(address, headersOf(undefined), settings, life.signal))
     put(answer)
   }
 
@@ -204,7 +199,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
 
   const openSession = (session: string) => {
     if (isOver || sessions.has(session) || !IN_A_HEADER.test(session)) return
-    const events = openEvents(address, headersOf(session), settings)
+    const events = openEvents(address, headersOf(session), settings, life.signal)
     sessions.set(session, { events, over: readSession(session, events) })
   }
 

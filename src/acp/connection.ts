@@ -30,9 +30,9 @@ import { createRequests, type Route } from './requests.ts'
 import { createSessions } from './sessions.ts'
 import { type AcpStream, openStream } from './stream.ts'
 import { farewell } from './transport.ts'
-import { ENDS_SESSION, IN_A_HEADER, refusal, SESSION_EXPIRED } from './wire.ts'
+import { ENDS_SESSION, IN_A_HEADER, respond, SESSION_EXPIRED } from './wire.ts'
 
-export const unknownConnection = () => refusal(404, 'Unknown Acp-Connection-Id')
+export const unknownConnection = () => respond(404, 'Unknown Acp-Connection-Id')
 
 export interface Connection {
   readonly owner: string | undefined
@@ -84,7 +84,7 @@ export function createConnection(
   const isDue = (message: Message) => !isRequest(message) || questions.isOpen(message)
 
   const openFor = (session: Route, graceMs: number, onOver: (stream: AcpStream, reason?: string) => void) => {
-    const tellOf = (type: 'stream_detached' | 'stream_reclaimed' | 'stream_replaced') =>
+    const tellOf = (type: 'stream_detached' | 'stream_reclaimed' | 'stream_replaced' | 'session_expired') =>
       report({ type, ...ofStream(session) })
     const name = session === undefined ? id : `${id}/${session}`
     const stream: AcpStream = openStream(registry, name, graceMs, settings, {
@@ -99,7 +99,7 @@ export function createConnection(
       },
       onReclaim: () => tellOf('stream_reclaimed'),
       onReplace: () => tellOf('stream_replaced'),
-      onExpire: () => report({ type: 'session_expired', ...ofStream(session) }),
+      onExpire: () => tellOf('session_expired'),
       onClose: (reason) => onOver(stream, reason),
     })
     return stream
@@ -248,7 +248,7 @@ export function createConnection(
     const stream = sessions.get(sessionId)
     if (stream && (cursor || !stream.isEnded)) return stream
     if (state === 'draining') return unknownConnection()
-    if (cursor) return refusal(409, SESSION_EXPIRED)
+    if (cursor) return respond(409, SESSION_EXPIRED)
     return sessions.begin(sessionId) ?? tooManySessions()
   }
 

@@ -69,7 +69,7 @@ export function openStream(
   registry: SessionRegistry,
   id: string,
   graceMs: number,
-  { ringSize, heartbeatMs, limits }: BridgeSettings,
+  { ringSize, heartbeatMs, limits, connectionGraceMs }: BridgeSettings,
   hooks: StreamHooks,
 ): AcpStream {
   const bus = new EventBus({ ringSize, maxRingBytes: limits.maxRingBytes })
@@ -106,11 +106,18 @@ export function openStream(
     onReplace: hooks.onReplace,
     onExpire: hooks.onExpire,
     onClose(reason?: unknown) {
+      stopWaiting()
       moved?.()
       // Its ring is nobody's any more.
       bus.close({ drain: false })
       hooks.onClose(reason === undefined ? undefined : `${reason}`)
     },
+  })
+
+  // A session waits for those who come back. Whoever is to come first needs time, too, where no one may come back.
+  const stopWaiting = after(graceMs || connectionGraceMs, () => {
+    hooks.onExpire()
+    session.close('expired')
   })
 
   const behind = () => published - sent
@@ -160,6 +167,7 @@ export function openStream(
       }
     },
     attach(request, cursor, invalid) {
+      stopWaiting()
       const { transport, response } = openAcpTransport(request, bus.epoch, heartbeatMs)
       if (invalid) {
         const { epoch, earliestAvailableId } = bus

@@ -12,7 +12,7 @@ export const SESSION_EXPIRED = 'session_expired'
 export const BRIDGE_CLOSED = 'bridge_closed'
 
 /** Why a request is not served. */
-export function refusal(status: number, reason: string, headers: Record<string, string> = {}): Response {
+export function respond(status: number, reason: string, headers: Record<string, string> = {}): Response {
   return new Response(reason, { status, headers: { 'content-type': 'text/plain', ...headers } })
 }
 
