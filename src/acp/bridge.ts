@@ -60,7 +60,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     try {
       const verdict = await authorize(request)
       if (verdict === true) return { owner: undefined }
-      if (typeof verdict === 'string') return { owner: verdict }
+      if (verdict && typeof verdict === 'string') return { owner: verdict }
       // By shape: a framework's own Response may be of another realm.
       if (typeof verdict === 'object' && typeof verdict?.headers?.get === 'function') return verdict
     } catch (error) {

@@ -48,14 +48,17 @@ export interface AcpBridgeOptions {
   connectAgent: (context: AgentContext) => MessageStream | Promise<MessageStream>
   /**
    * Sees each request before anything else. `true` lets it in; a string, too, and names who it is: a connection then
-   * serves the owner who opened it, and is unknown to all others. A `Response` is sent as it is; all else, and throwing,
-   * is 401. Must not read the body. Default: everybody is let in, and an id that nobody can guess is all that
+   * serves the owner who opened it, and is unknown to all others. A `Response` is sent as it is; all else, throwing and the
+   * empty string among it, is 401. Must not read the body. Default: everybody is let in, and an id that nobody can guess is all that
    * protects a connection.
    */
   authorize?:
     | ((request: Request) => boolean | string | Response | Promise<boolean | string | Response>)
     | undefined
-  /** How long a session waits for its client to come back, default 60,000 ms. Then its turn is cancelled. */
+  /**
+   * How long a session waits for its client to come, or to come back, default 60,000 ms. Then its turn is cancelled. Where
+   * it is 0, the first one has `connectionGraceMs`.
+   */
   sessionGraceMs?: number | undefined
   /**
    * How long a connection lives without its own stream, from the answer to `initialize` on, default 60,000 ms. One with a

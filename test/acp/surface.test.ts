@@ -352,6 +352,7 @@ describe('authorize', () => {
     ['a promise of a name', async () => 'ada', 200],
     ['false', () => false, 401],
     ['nothing', () => undefined as never, 401],
+    ['the name of nobody', () => '', 401],
     ['a throw', () => Promise.reject(new Error('down')), 401],
     ['a response', () => new Response('no', { status: 429 }), 429],
   ])('says %s', async (_, authorize, status) => {
