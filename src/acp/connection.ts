@@ -32,6 +32,8 @@ import { type AcpStream, openStream } from './stream.ts'
 import { farewell } from './transport.ts'
 import { ENDS_SESSION, IN_A_HEADER, respond, SESSION_EXPIRED } from './wire.ts'
 
+const AGENT_GONE = 'the agent is gone'
+
 export const unknownConnection = () => respond(404, 'Unknown Acp-Connection-Id')
 
 export interface Connection {
@@ -195,8 +197,7 @@ export function createConnection(
     if (state !== 'open') return
     if (greeted) return end('not_initialized')
     state = 'draining'
-    for (const { id, route } of requests.drain())
-      streamOf(route)?.reply(errorResponse(id, 'the agent is gone'))
+    for (const { id, route } of requests.drain()) streamOf(route)?.reply(errorResponse(id, AGENT_GONE))
     for (const stream of [...sessions.values(), own]) {
       stream.reply(farewell('gone'))
       stream.end()
@@ -218,12 +219,23 @@ export function createConnection(
   }
 
   const post = async (message: Message, header: string | undefined): Promise<Response | undefined> => {
-    if (state !== 'open') return unknownConnection()
+    if (state !== 'open') return unheard(message)
     if (link.waiting >= limits.maxPendingRequests) return tooMany()
     const verdict = admit(message, header)
     if (verdict === 'known') return undefined
     if (verdict !== 'taken') return verdict
-    return (await link.isTold(message)) ? undefined : unknownConnection()
+    return (await link.isTold(message)) ? undefined : unheard(message)
+  }
+
+  /**
+   * The agent is gone, or takes nothing any more. No 404, for which a client gives up what it has not read yet; its streams
+   * say what has become of the agent, so whatever nobody waits for is simply accepted.
+   */
+  const unheard = (message: Message) => {
+    if (state === 'over') return unknownConnection()
+    if (!isRequest(message)) return undefined
+    requests.settle(message.id)
+    return respond(409, AGENT_GONE)
   }
 
   const open = (request: Request, sessionId: string | undefined): Response => {

@@ -11,9 +11,9 @@ export const SESSION_EXPIRED = 'session_expired'
 /** Why every stream of a bridge ends as it is closed. */
 export const BRIDGE_CLOSED = 'bridge_closed'
 
-/** Why a request is not served. */
-export function respond(status: number, reason: string, headers: Record<string, string> = {}): Response {
-  return new Response(reason, { status, headers: { 'content-type': 'text/plain', ...headers } })
+/** Plain text, as all text is that says nothing else: why a request is not served. */
+export function respond(status: number, body: string, headers: Record<string, string> = {}): Response {
+  return new Response(body, { status, headers })
 }
 
 /** A session id that a header brings to the other side as it is: Latin-1 that can be seen, and blanks between it. */

@@ -441,6 +441,37 @@ describe('the client stream', () => {
     expect(client.read.find(isAnswer(1))).toMatchObject({ error: { message: 'the agent is gone' } })
   })
 
+  it.each([
+    ['a notification', { method: 'session/cancel', params: { sessionId: 's1' } }],
+    ['an answer', { id: 'p', result: {} }],
+    ['a request of the session', { id: 2, method: 'session/set_mode', params: { sessionId: 's1' } }],
+    ['a request of none', { id: 2, method: '_x' }],
+  ])('reads what the agent said last although %s came too late for it', async (_, message: Message) => {
+    const found = scene()
+    const client = clientOf(found)
+    const wires = cuttable(client)
+    const session = await client.begin()
+    const [agent] = found.agents
+    await client.say(prompt(session))
+    agent?.ask(session, 'p')
+    await client.reads(({ id }) => id === 'p')
+    wires.down = () => true
+    wires.cut()
+    agent?.chunk(session, 'last words')
+    agent?.exit()
+    await until(() => found.bridge.stats().pending < 2, 'the agent to be gone')
+    await client.say(message)
+    wires.down = () => false
+    await until(() => client.outcome() !== undefined)
+    expect(client.outcome()).toBe(true)
+    expect(texts(client.read)).toEqual(['last words'])
+    expect(client.read.find(isAnswer(1))).toMatchObject({ error: { message: 'the agent is gone' } })
+    if (message.id === 2) {
+      const data = { status: 409, body: 'the agent is gone' }
+      expect(client.read.find(isAnswer(2))).toMatchObject({ error: { data } })
+    }
+  })
+
   it('ends in peace as the bridge is closed, and answers what waits', async () => {
     const found = scene()
     const client = clientOf(found)

@@ -313,7 +313,9 @@ describe('a connection', () => {
     agent.exit()
     await own.until(({ over }) => over)
     expect(own.messages.at(-1)).toMatchObject({ params: { code: 'gone' } })
-    expect(await post(prompt(session, 2))).toBe(404)
+    expect(await post(prompt(session, 2))).toBe(409)
+    expect(await post({ method: 'session/cancel', params: { sessionId: session } })).toBe(202)
+    expect(await post({ id: 'q', result: {} })).toBe(202)
     const again = await get(session, 0)
     await again.until(({ over }) => over)
     expect(again.heard).toEqual([
