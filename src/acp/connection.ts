@@ -259,8 +259,7 @@ export function createConnection(
   const toOpen = (sessionId: string, cursor: Cursor | undefined): AcpStream | Response => {
     const stream = sessions.get(sessionId)
     if (stream && (cursor || !stream.isEnded)) return stream
-    if (state === 'draining') return unknownConnection()
-    if (cursor) return respond(409, SESSION_EXPIRED)
+    if (cursor || state === 'draining') return respond(409, SESSION_EXPIRED)
     return sessions.begin(sessionId) ?? tooManySessions()
   }
 

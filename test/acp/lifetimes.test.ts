@@ -316,6 +316,7 @@ describe('a connection', () => {
     expect(await post(prompt(session, 2))).toBe(409)
     expect(await post({ method: 'session/cancel', params: { sessionId: session } })).toBe(202)
     expect(await post({ id: 'q', result: {} })).toBe(202)
+    for (const cursor of [undefined, 0]) expect((await get('another', cursor)).status).toBe(409)
     const again = await get(session, 0)
     await again.until(({ over }) => over)
     expect(again.heard).toEqual([
