@@ -7,8 +7,8 @@ export interface AgentLink {
   tell(message: Message): void
   /** Writes a message: true once the agent has taken it, false once it never will. */
   isTold(message: Message): Promise<boolean>
-  /** How many of those it has not taken yet. */
-  readonly waiting: number
+  /** One for each of those that it has not taken yet. */
+  readonly waiting: ReadonlySet<unknown>
   /** Ends both streams, behind what was written. An agent that does not read keeps nobody waiting. */
   close(): void
 }
@@ -53,9 +53,7 @@ export function linkTo(
           () => settle(false),
         )
       }),
-    get waiting() {
-      return waiting.size
-    },
+    waiting,
     close() {
       for (const resolve of waiting) resolve(false)
       writer.close().catch(() => {})

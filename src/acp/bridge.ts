@@ -79,7 +79,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
 
   const post = async (request: Request, owner: string | undefined): Promise<Response> => {
     const type = request.headers.get('content-type')?.split(';', 1)[0]
-    if (type?.trim().toLowerCase() !== JSON_TYPE) return respond(415, 'Unsupported Media Type')
+    if (type?.trim().toLowerCase() !== JSON_TYPE) return respond(415, `No ${JSON_TYPE}`)
     const body = await readJson(request, limits.maxBodyBytes)
     if (body instanceof Response) return body
     const { value } = body
@@ -104,7 +104,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     const { signal } = request
     // Nobody reads what a client that has left is answered.
     if (isClosed || signal.aborted || connections.size + opening.size >= limits.maxConnections) {
-      return respond(503, 'Too many connections', { 'retry-after': '15' })
+      return respond(503, 'Too many', { 'retry-after': '15' })
     }
     const connectionId = randomId()
     const controller = new AbortController()
@@ -151,7 +151,8 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
       return respond(426, 'No WebSocket')
     }
-    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return respond(406, 'Not Acceptable')
+    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM))
+      return respond(406, `No ${EVENT_STREAM}`)
     const connection = connectionOf(request, owner)
     if (connection instanceof Response) return connection
     return connection.open(request, headers.get(SESSION_HEADER) || undefined)

@@ -21,7 +21,7 @@ export const always: MayRepeat = () => true
 
 // What Node, Bun and the systems below them say of a connection that never was.
 const NEVER_SENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
 
 /** Only what surely reached nobody. A browser never says so. */
 export const ifNeverSent: MayRepeat = (error) => {

@@ -67,25 +67,21 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   const asked = new Map<string, string | undefined>()
   const sessions = new Map<string, { readonly events: SseStream<Message>; readonly over: Promise<void> }>()
   let connectionId: string | undefined
-  let failure: { readonly error: unknown } | undefined
-  let isOver = false
   let ended: Promise<void> | undefined
   let incoming!: ReadableStreamDefaultController<Message>
 
   const put = (message: Message) => {
-    if (!isOver) incoming.enqueue(message)
+    if (!life.signal.aborted) incoming.enqueue(message)
   }
 
   /** The one end of the stream; without an error, what was received may still be read. */
   const end = async (error?: unknown) => {
-    if (isOver) return ended
-    isOver = true
+    if (life.signal.aborted) return ended
     settings.signal?.removeEventListener('abort', close)
-    life.abort(error)
-    if (error !== undefined) failure = { error }
+    life.abort(error ?? new Error('the stream is closed'))
     try {
-      if (failure) incoming.error(error)
-      else incoming.close()
+      if (error === undefined) incoming.close()
+      else incoming.error(error)
     } catch {
       // Whoever cancelled it has closed it.
     }
@@ -108,8 +104,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   })
 
   const write = async (message: unknown): Promise<void> => {
-    if (failure) throw failure.error
-    if (isOver) throw new Error('the stream is closed')
+    life.signal.throwIfAborted()
     if (!isMessage(message)) throw wrongType('message', 'a JSON-RPC message', message)
     try {
       await (connectionId === undefined ? initialize(message) : post(message))
@@ -127,12 +122,10 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     const { signal } = life
     const sending = { mayRepeat: ifNeverSent, timeoutMs: INITIALIZE_MS, signal, wantsText: true }
     const { headers, text } = await send(address, init, settings, sending)
-    const id = headers.get(CONNECTION_HEADER)
-    if (!id) throw new Error(`the server sent no ${CONNECTION_HEADER}`)
-    connectionId = id
-    const answer: unknown = JSON.parse(text)
+    connectionId = headers.get(CONNECTION_HEADER) || undefined
+    const answer: unknown = connectionId && JSON.parse(text)
     if (!isMessage(answer) || keyOf(answer.id) !== keyOf(message.id)) {
-      throw new Error('the server did not answer initialize')
+      throw new Error('initialize was not answered')
     }
     void readOwn(openEvents(address, headersOf(undefined), settings, life.signal))
     put(answer)
@@ -198,7 +191,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   }
 
   const openSession = (session: string) => {
-    if (isOver || sessions.has(session) || !IN_A_HEADER.test(session)) return
+    if (life.signal.aborted || sessions.has(session) || !IN_A_HEADER.test(session)) return
     const events = openEvents(address, headersOf(session), settings, life.signal)
     sessions.set(session, { events, over: readSession(session, events) })
   }

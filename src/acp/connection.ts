@@ -220,9 +220,8 @@ export function createConnection(
 
   const post = async (message: Message, header: string | undefined): Promise<Response | undefined> => {
     if (state !== 'open') return unheard(message)
-    if (link.waiting >= limits.maxPendingRequests) return tooMany()
+    if (link.waiting.size >= limits.maxPendingRequests) return tooMany()
     const verdict = admit(message, header)
-    if (verdict === 'known') return undefined
     if (verdict !== 'taken') return verdict
     return (await link.isTold(message)) ? undefined : unheard(message)
   }

@@ -17,7 +17,7 @@ export function respond(status: number, body: string, headers: Record<string, st
 }
 
 /** A session id that a header brings to the other side as it is: Latin-1 that can be seen, and blanks between it. */
-export const IN_A_HEADER = /^[!-~\x80-\xff]+( +[!-~\x80-\xff]+)*$/
+export const IN_A_HEADER = /^(?! )[ -~\x80-\xff]*[!-~\x80-\xff]$/
 
 /** Methods whose success ends the session. */
 export const ENDS_SESSION = /^session\/(close|delete)$/
