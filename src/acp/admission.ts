@@ -53,7 +53,7 @@ export function createAdmission(
   }
 }
 
-const otherSession = () => respond(400, 'Mismatched Acp-Session-Id')
+const otherSession = () => respond(400, 'Not of this Acp-Session-Id')
 
 // No 429, which a client takes for "later": room is made by what would have to wait behind it.
 export const tooManySessions = () => respond(409, 'Too many sessions')

@@ -116,7 +116,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
 
   const initialize = async (message: Message) => {
     if (message.method !== 'initialize' || !isRequest(message)) {
-      throw new Error('the first message must be initialize')
+      throw new Error('initialize must come first')
     }
     const init = { method: 'POST', headers: {}, body: JSON.stringify(message) }
     const { signal } = life

@@ -30,7 +30,7 @@ import { createRequests, type Route } from './requests.ts'
 import { createSessions } from './sessions.ts'
 import { type AcpStream, openStream } from './stream.ts'
 import { farewell } from './transport.ts'
-import { ENDS_SESSION, IN_A_HEADER, respond, SESSION_EXPIRED } from './wire.ts'
+import { ENDS_SESSION, respond, SESSION_EXPIRED } from './wire.ts'
 
 const AGENT_GONE = 'the agent is gone'
 
@@ -110,7 +110,7 @@ export function createConnection(
   // Its time is the connection's, which has its sessions to think of.
   const own = openFor(undefined, Infinity, () => end('overflow'))
 
-  const sessions = createSessions(limits.maxSessions, (session) =>
+  const sessions = createSessions(limits, (session) =>
     openFor(session, settings.sessionGraceMs, (stream, reason) => {
       sessions.remove(session, stream)
       report({ type: 'session_closed', ...ofStream(session), ...(reason !== undefined && { reason }) })
@@ -120,9 +120,6 @@ export function createConnection(
   )
 
   const { admit, isTooLong } = createAdmission(requests, questions, sessions, limits)
-
-  /** What the agent calls a session can be asked for. */
-  const isName = (session: string) => !isTooLong(session) && IN_A_HEADER.test(session)
 
   const streamOf = (session: Route) => (session === undefined ? own : sessions.get(session))
 
@@ -156,7 +153,7 @@ export function createConnection(
 
   const call = (message: Message) => {
     const session = sessionOf(message)
-    const stream = session === undefined ? own : isName(session) ? sessions.ofAgent(session) : undefined
+    const stream = session === undefined ? own : sessions.ofAgent(session)
     const asks = isRequest(message)
     if (asks) questions.ask(message, session)
     if (stream && isPublished(stream, message)) return stream.room()
@@ -183,7 +180,7 @@ export function createConnection(
     // An answer to nothing; one without an id is about something that the agent could not read.
     if (!pending && message.id !== null) return report({ type: 'message_dropped', connectionId: id })
     const named = sessionInResult(message)
-    const routable = named === undefined || (isName(named) && sessions.begin(named))
+    const routable = named === undefined || sessions.begin(named)
     const stream = streamOf(pending?.route)
     // A session that no stream could carry is not handed out.
     stream?.reply(routable ? message : errorResponse(message.id, 'no stream can carry the session'))
