@@ -5,14 +5,13 @@ import type { BridgeSettings } from './options.ts'
 import type { Questions } from './permissions.ts'
 import type { Requests } from './requests.ts'
 import type { Sessions } from './sessions.ts'
-import { Refusal } from './wire.ts'
+import { respond } from './wire.ts'
 
-/** `'known'`: it was taken in before, and is not again. */
-export type Verdict = 'taken' | 'known' | Refusal
+/** Undefined: it was taken in before, and is not again. */
+export type Verdict = 'taken' | undefined | Response
 
 /** Methods that are about a session, whatever their `params` say. */
-const OF_A_SESSION =
-  /^session\/(cancel|close|delete|fork|load|prompt|resume|set_config_option|set_mode|set_model)$/
+const OF_A_SESSION = /^session\/(cancel|close|delete|fork|load|prompt|resume|set_config_option|set_model?)$/
 
 export function createAdmission(
   requests: Requests,
@@ -25,24 +24,23 @@ export function createAdmission(
   /** Only the first answer to an open question means anything to the agent. */
   const admitAnswer = (message: Message, header: string | undefined): Verdict => {
     const question = questions.get(message.id)
-    if (!question) return 'known'
-    if (question.session !== undefined && header !== question.session) return notOfSession(header)
+    if (!question) return undefined
+    if (question.session !== undefined && header !== question.session) return otherSession()
     questions.settle(message.id)
     return 'taken'
   }
 
   const admitCall = (message: Message, header: string | undefined): Verdict => {
     const named = sessionOf(message)
-    if (header === undefined && (named !== undefined || OF_A_SESSION.test(`${message.method}`))) {
-      return notOfSession(header)
-    }
-    if (named !== undefined && named !== header) return notOfSession(header)
-    if (isTooLong(header) || isTooLong(message.id)) return TOO_LONG
+    const isAstray =
+      named === undefined ? header === undefined && OF_A_SESSION.test(`${message.method}`) : named !== header
+    if (isAstray) return otherSession()
+    if (isTooLong(header) || isTooLong(message.id)) return tooLong()
     if (!isRequest(message)) return 'taken'
-    if (requests.isKnown(message.id)) return 'known'
-    if (requests.size >= maxPendingRequests) return new Refusal(429, 'Too many requests are pending')
+    if (requests.isKnown(message.id)) return undefined
+    if (requests.size >= maxPendingRequests) return tooMany()
     // Its answer needs a stream to go to.
-    if (header !== undefined && !sessions.begin(header)) return new Refusal(429, 'Too many sessions')
+    if (header !== undefined && !sessions.begin(header)) return tooManySessions()
     requests.accept(message, header)
     return 'taken'
   }
@@ -55,7 +53,9 @@ export function createAdmission(
   }
 }
 
-const notOfSession = (header: string | undefined) =>
-  new Refusal(400, `${header === undefined ? 'Missing' : 'Mismatched'} Acp-Session-Id`)
+const otherSession = () => respond(400, 'Not of this Acp-Session-Id')
 
-export const TOO_LONG = new Refusal(400, 'The id is too long')
+// No 429, which a client takes for "later": room is made by what would have to wait behind it.
+export const tooManySessions = () => respond(409, 'Too many sessions')
+export const tooMany = () => respond(429, 'Too many requests')
+export const tooLong = () => respond(400, 'The id is too long')

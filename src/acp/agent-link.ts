@@ -7,6 +7,8 @@ export interface AgentLink {
   tell(message: Message): void
   /** Writes a message: true once the agent has taken it, false once it never will. */
   isTold(message: Message): Promise<boolean>
+  /** One for each of those that it has not taken yet. */
+  readonly waiting: ReadonlySet<unknown>
   /** Ends both streams, behind what was written. An agent that does not read keeps nobody waiting. */
   close(): void
 }
@@ -19,8 +21,8 @@ export function linkTo(
 ): AgentLink {
   const reader = readable.getReader()
   const writer = writable.getWriter()
-  /** Give up what was not taken yet. */
-  const waiting = new Set<() => void>()
+  /** Told whether a message was taken. */
+  const waiting = new Set<(isTaken: boolean) => void>()
 
   const listen = async () => {
     try {
@@ -42,15 +44,18 @@ export function linkTo(
     isTold: (message) =>
       new Promise((resolve) => {
         const settle = (isTaken: boolean) => {
-          waiting.delete(giveUp)
+          waiting.delete(resolve)
           resolve(isTaken)
         }
-        const giveUp = () => settle(false)
-        waiting.add(giveUp)
-        writer.write(message).then(() => settle(true), giveUp)
+        waiting.add(resolve)
+        writer.write(message).then(
+          () => settle(true),
+          () => settle(false),
+        )
       }),
+    waiting,
     close() {
-      for (const giveUp of [...waiting]) giveUp()
+      for (const resolve of waiting) resolve(false)
       writer.close().catch(() => {})
       reader.cancel().catch(() => {})
     },

@@ -2,19 +2,12 @@
 
 import { SessionRegistry } from '../session/index.ts'
 import { readJson } from './body.ts'
-import { type Connection, createConnection, UNKNOWN_CONNECTION } from './connection.ts'
+import { type Connection, createConnection, unknownConnection } from './connection.ts'
 import type { AcpDiagnostic } from './diagnostics.ts'
-import {
-  batchRefusal,
-  errorResponse,
-  isMessage,
-  keyOf,
-  type Message,
-  type MessageStream,
-} from './messages.ts'
+import { batchRefusal, errorResponse, isMessage, keyOf, type Message } from './messages.ts'
 import { type AcpBridgeOptions, checkBridgeOptions } from './options.ts'
 import { randomId } from './random-id.ts'
-import { BRIDGE_CLOSED, CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, Refusal, SESSION_HEADER } from './wire.ts'
+import { BRIDGE_CLOSED, CONNECTION_HEADER, EVENT_STREAM, JSON_TYPE, respond, SESSION_HEADER } from './wire.ts'
 
 export interface AcpBridgeStats {
   readonly connections: number
@@ -49,8 +42,8 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const { connectAgent, authorize, onDiagnostic, limits } = settings
   const registry = new SessionRegistry({ maxReplyBytes: limits.maxTotalReplyBytes })
   const connections = new Map<string, Connection>()
-  /** Connections whose agent is being made or asked. */
-  let opening = 0
+  /** Give up the connections whose agent is being made. */
+  const opening = new Set<() => void>()
   let isClosed = false
 
   const report = (diagnostic: AcpDiagnostic) => {
@@ -67,52 +60,52 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     try {
       const verdict = await authorize(request)
       if (verdict === true) return { owner: undefined }
-      if (typeof verdict === 'string') return { owner: verdict }
+      if (verdict && typeof verdict === 'string') return { owner: verdict }
       // By shape: a framework's own Response may be of another realm.
       if (typeof verdict === 'object' && typeof verdict?.headers?.get === 'function') return verdict
     } catch (error) {
       report({ type: 'callback_error', error })
     }
-    return text(401, 'Unauthorized')
+    return respond(401, 'Unauthorized')
   }
 
   /** The connection that a request names, if it is the sender's. */
-  const connectionOf = (request: Request, owner: string | undefined): Connection | Refusal => {
+  const connectionOf = (request: Request, owner: string | undefined): Connection | Response => {
     const id = request.headers.get(CONNECTION_HEADER)
-    if (!id) return new Refusal(400, `Missing ${CONNECTION_HEADER}`)
+    if (!id) return respond(400, `Missing ${CONNECTION_HEADER}`)
     const connection = connections.get(id)
-    return connection && connection.owner === owner ? connection : UNKNOWN_CONNECTION
+    return connection && connection.owner === owner ? connection : unknownConnection()
   }
 
   const post = async (request: Request, owner: string | undefined): Promise<Response> => {
     const type = request.headers.get('content-type')?.split(';', 1)[0]
-    if (type?.trim().toLowerCase() !== JSON_TYPE) return text(415, 'Unsupported Media Type')
+    if (type?.trim().toLowerCase() !== JSON_TYPE) return respond(415, `No ${JSON_TYPE}`)
     const body = await readJson(request, limits.maxBodyBytes)
-    if (body === 413) return text(413, 'Content Too Large')
-    if (body === 400) return text(400, 'Invalid JSON')
+    if (body instanceof Response) return body
     const { value } = body
     if (Array.isArray(value)) return json(400, batchRefusal())
-    if (!isMessage(value)) return text(400, 'Invalid JSON-RPC message')
+    if (!isMessage(value)) return respond(400, 'No JSON-RPC message')
     if (value.jsonrpc === '2.0' && value.method === 'initialize' && 'id' in value) {
       if (request.headers.get(CONNECTION_HEADER)) {
-        return text(400, 'Initialize not allowed on existing connection')
+        return respond(400, 'Initialized already')
       }
       return initialize(request, value, owner)
     }
     const connection = connectionOf(request, owner)
-    if (connection instanceof Refusal) return refused(connection)
-    const refusal = await connection.post(value, request.headers.get(SESSION_HEADER) || undefined)
-    return refusal ? refused(refusal) : new Response(null, { status: 202 })
+    if (connection instanceof Response) return connection
+    const refused = await connection.post(value, request.headers.get(SESSION_HEADER) || undefined)
+    return refused ?? new Response(null, { status: 202 })
   }
 
   const initialize = async (request: Request, message: Message, owner: string | undefined) => {
     if (message.id === null || keyOf(message.id) === undefined) {
-      return text(400, 'Initialize request must include an ID')
-    }
-    if (isClosed || connections.size + opening >= limits.maxConnections) {
-      return text(503, 'Too many connections', { 'retry-after': '15' })
+      return respond(400, 'No id')
     }
     const { signal } = request
+    // Nobody reads what a client that has left is answered.
+    if (isClosed || signal.aborted || connections.size + opening.size >= limits.maxConnections) {
+      return respond(503, 'Too many', { 'retry-after': '15' })
+    }
     const connectionId = randomId()
     const controller = new AbortController()
     let connection: Connection | undefined
@@ -120,15 +113,11 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
       controller.abort()
       connection?.end('not_initialized')
     }
-    signal.addEventListener('abort', abandon)
-    try {
-      opening++
-      let agent: MessageStream
-      try {
-        agent = await connectAgent({ connectionId, request, owner, signal: controller.signal })
-      } finally {
-        opening--
-      }
+    // However long the agent takes, and whatever it makes of its signal.
+    const abandoned = new Promise<never>((_, reject) => controller.signal.addEventListener('abort', reject))
+    const connect = async () => {
+      const agent = await connectAgent({ connectionId, request, owner, signal: controller.signal })
+      opening.delete(abandon)
       connection = createConnection(connectionId, owner, agent, {
         settings,
         registry,
@@ -139,14 +128,20 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
         },
       })
       connections.set(connectionId, connection)
-      if (isClosed || signal.aborted) abandon()
-      const answer = await connection.initialize(message)
+      if (isClosed || controller.signal.aborted) abandon()
+      return connection.initialize(message)
+    }
+    signal.addEventListener('abort', abandon)
+    opening.add(abandon)
+    try {
+      const answer = await Promise.race([connect(), abandoned])
       return json(200, answer, { [CONNECTION_HEADER]: connectionId })
     } catch (error) {
-      if (!connection) report({ type: 'callback_error', error })
+      if (!connection && !controller.signal.aborted) report({ type: 'callback_error', error })
       abandon()
       return json(500, errorResponse(message.id, 'Initialize failed'))
     } finally {
+      opening.delete(abandon)
       signal.removeEventListener('abort', abandon)
     }
   }
@@ -154,18 +149,18 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const get = (request: Request, owner: string | undefined): Response => {
     const { headers } = request
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
-      return text(426, 'WebSocket upgrade is not implemented')
+      return respond(426, 'No WebSocket')
     }
-    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM)) return text(406, 'Not Acceptable')
+    if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM))
+      return respond(406, `No ${EVENT_STREAM}`)
     const connection = connectionOf(request, owner)
-    if (connection instanceof Refusal) return refused(connection)
-    const opened = connection.open(request, headers.get(SESSION_HEADER) || undefined)
-    return opened instanceof Refusal ? refused(opened) : opened
+    if (connection instanceof Response) return connection
+    return connection.open(request, headers.get(SESSION_HEADER) || undefined)
   }
 
   const remove = (request: Request, owner: string | undefined): Response => {
     const connection = connectionOf(request, owner)
-    if (connection instanceof Refusal) return refused(connection)
+    if (connection instanceof Response) return connection
     connection.end('deleted')
     return new Response(null, { status: 202 })
   }
@@ -174,14 +169,16 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     async handleRequest(request) {
       const found = await ownerOf(request)
       if (!('owner' in found)) return found
+      const { owner } = found
       const { method } = request
-      if (method === 'POST') return post(request, found.owner)
-      if (method === 'GET') return get(request, found.owner)
-      if (method === 'DELETE') return remove(request, found.owner)
-      return text(405, 'Method Not Allowed', { allow: 'GET, POST, DELETE' })
+      if (method === 'POST') return post(request, owner)
+      if (method === 'GET') return get(request, owner)
+      if (method === 'DELETE') return remove(request, owner)
+      return respond(405, 'Method Not Allowed', { allow: 'GET, POST, DELETE' })
     },
     async close() {
       isClosed = true
+      for (const abandon of opening) abandon()
       for (const connection of [...connections.values()]) connection.end(BRIDGE_CLOSED)
     },
     stats() {
@@ -196,14 +193,6 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   }
 }
 
-function text(status: number, body: string, headers: Record<string, string> = {}): Response {
-  return new Response(body, { status, headers: { 'content-type': 'text/plain', ...headers } })
-}
-
 function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(value), { status, headers: { 'content-type': JSON_TYPE, ...headers } })
-}
-
-function refused({ status, text: reason }: Refusal): Response {
-  return text(status, reason)
+  return respond(status, JSON.stringify(value), { 'content-type': JSON_TYPE, ...headers })
 }

@@ -14,22 +14,13 @@ export function openEvents(
   url: string,
   headers: Record<string, string>,
   settings: ClientSettings,
+  signal: AbortSignal,
 ): SseStream<Message> {
-  const { fetch, credentials, retryMs, maxRetryMs, maxRetries, maxBufferSize, onRetry, onError } = settings
   const options = {
-    fetch,
-    credentials,
+    ...settings,
     headers: [...settings.headers, ...Object.entries({ ...headers, Accept: EVENT_STREAM })],
     lastEventId: 0,
-    retryMs,
-    maxRetryMs,
-    maxRetries,
-    maxBufferSize,
-    onRetry,
-    onError,
-    // There 0 is never, too.
-    connectTimeoutMs: settings.connectTimeoutMs,
-    idleTimeoutMs: settings.idleTimeoutMs,
+    signal,
   }
   return createStream<Message>(url, options, (outlet) => {
     const moves = createMoves(outlet, (data) => outlet.put(ownNotification('state_resync_required', data)))

@@ -1,7 +1,7 @@
 /** The POSTs of a client, each repeated until the server has surely taken it in. */
 
 import { backoff } from '../client/backoff.ts'
-import { answerOf, ignore, refusalOf, tell } from '../client/connection.ts'
+import { answerOf, ignore, type Refusal, refusalOf, tell } from '../client/connection.ts'
 import { SseHttpError } from '../client/errors.ts'
 import { after } from '../internal/timer.ts'
 import type { ClientSettings } from './client-options.ts'
@@ -21,7 +21,7 @@ export const always: MayRepeat = () => true
 
 // What Node, Bun and the systems below them say of a connection that never was.
 const NEVER_SENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
 
 /** Only what surely reached nobody. A browser never says so. */
 export const ifNeverSent: MayRepeat = (error) => {
@@ -58,15 +58,17 @@ export async function send(
     try {
       const sent = (async () => (fetch ?? globalThis.fetch)(url, { ...request, signal: controller.signal }))()
       const { response, body } = await answerOf(sent, controller.signal)
-      if (response.ok) {
+      const { ok, status, headers } = response
+      // Some other page, which a gateway led to, has not taken anything in.
+      if (wantsText ? ok : status === 202) {
         const text = wantsText ? await textOf(body) : ''
         if (!wantsText) body?.cancel().catch(ignore)
         controller.signal.throwIfAborted()
-        return { headers: response.headers, text }
+        return { headers, text }
       }
-      // An event stream's refusals are any request's.
-      const refusal = await refusalOf(response, body, response.url || url)
-      return refusal ?? { error: undefined, final: true, floorMs: 0 }
+      // An event stream's refusals are any request's, and here it is one itself.
+      const refused = { ok: false, status, headers }
+      return (await refusalOf(refused, body, response.url || url)) as Refusal
     } catch (error) {
       return { error, final: false, floorMs: 0 }
     } finally {

@@ -19,7 +19,7 @@ import {
   sessionInResult,
   sessionOf,
 } from './messages.ts'
-import { CONNECTION_HEADER, ENDS_SESSION, SESSION_EXPIRED, SESSION_HEADER } from './wire.ts'
+import { CONNECTION_HEADER, ENDS_SESSION, IN_A_HEADER, SESSION_EXPIRED, SESSION_HEADER } from './wire.ts'
 
 // An agent may be a program that is fetched before it starts.
 const INITIALIZE_MS = 120_000
@@ -60,37 +60,33 @@ const FATAL = new Set([401, 403, 404, 410])
 export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOptions = {}): MessageStream {
   const address = addressOf(url)
   const settings = checkClientOptions(options)
-  /** Aborts whatever is on its way. */
+  /** Aborts whatever is on its way, and ends the streams. */
   const life = new AbortController()
   /** Requests of this side, by id, and those of the agent that this side has not answered. */
   const asking = new Map<string, Asking>()
   const asked = new Map<string, string | undefined>()
   const sessions = new Map<string, { readonly events: SseStream<Message>; readonly over: Promise<void> }>()
   let connectionId: string | undefined
-  let failure: { readonly error: unknown } | undefined
-  let isOver = false
+  let ended: Promise<void> | undefined
   let incoming!: ReadableStreamDefaultController<Message>
 
   const put = (message: Message) => {
-    if (!isOver) incoming.enqueue(message)
+    if (!life.signal.aborted) incoming.enqueue(message)
   }
 
   /** The one end of the stream; without an error, what was received may still be read. */
   const end = async (error?: unknown) => {
-    if (isOver) return
-    isOver = true
-    settings.signal?.removeEventListener('abort', onAbort)
-    life.abort(error)
-    own?.close()
-    for (const { events } of sessions.values()) events.close()
-    if (error !== undefined) failure = { error }
+    if (life.signal.aborted) return ended
+    settings.signal?.removeEventListener('abort', close)
+    life.abort(error ?? new Error('the stream is closed'))
     try {
-      if (failure) incoming.error(error)
-      else incoming.close()
+      if (error === undefined) incoming.close()
+      else incoming.error(error)
     } catch {
       // Whoever cancelled it has closed it.
     }
-    await removed()
+    ended = removed()
+    return ended
   }
 
   /** Tells the server, who would find out by itself, too. */
@@ -102,16 +98,13 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     await send(address, init, { ...settings, maxRetries: 0 }, sending).catch(() => {})
   }
 
-  let own: SseStream<Message> | undefined
-
   const headersOf = (session: string | undefined): Record<string, string> => ({
     [CONNECTION_HEADER]: connectionId as string,
     ...(session !== undefined && { [SESSION_HEADER]: session }),
   })
 
   const write = async (message: unknown): Promise<void> => {
-    if (failure) throw failure.error
-    if (isOver) throw new Error('the stream is closed')
+    life.signal.throwIfAborted()
     if (!isMessage(message)) throw wrongType('message', 'a JSON-RPC message', message)
     try {
       await (connectionId === undefined ? initialize(message) : post(message))
@@ -123,27 +116,28 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
 
   const initialize = async (message: Message) => {
     if (message.method !== 'initialize' || !isRequest(message)) {
-      throw new Error('the first message must be an initialize request')
+      throw new Error('initialize must come first')
     }
     const init = { method: 'POST', headers: {}, body: JSON.stringify(message) }
     const { signal } = life
     const sending = { mayRepeat: ifNeverSent, timeoutMs: INITIALIZE_MS, signal, wantsText: true }
     const { headers, text } = await send(address, init, settings, sending)
-    const id = headers.get(CONNECTION_HEADER)
-    if (!id) throw new Error(`the server sent no ${CONNECTION_HEADER}`)
-    connectionId = id
-    const answer: unknown = JSON.parse(text)
+    connectionId = headers.get(CONNECTION_HEADER) || undefined
+    const answer: unknown = connectionId && JSON.parse(text)
     if (!isMessage(answer) || keyOf(answer.id) !== keyOf(message.id)) {
-      throw new Error('the server did not answer initialize')
+      throw new Error('initialize was not answered')
     }
-    own = openEvents(address, headersOf(undefined), settings)
-    void readOwn(own)
+    void readOwn(openEvents(address, headersOf(undefined), settings, life.signal))
     put(answer)
   }
 
   const post = async (message: Message) => {
     const session = isResponse(message) ? asked.get(keyOf(message.id) ?? '') : sessionOf(message)
     const key = isRequest(message) ? (keyOf(message.id) as string) : undefined
+    if (session !== undefined && !IN_A_HEADER.test(session)) {
+      if (key !== undefined) put(errorResponse(message.id, 'no stream can carry the session'))
+      return
+    }
     if (key !== undefined)
       asking.set(key, { id: message.id, session, method: message.method, isTaken: false })
     const init = { method: 'POST', headers: headersOf(session), body: JSON.stringify(message) }
@@ -197,8 +191,8 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   }
 
   const openSession = (session: string) => {
-    if (isOver || sessions.has(session)) return
-    const events = openEvents(address, headersOf(session), settings)
+    if (life.signal.aborted || sessions.has(session) || !IN_A_HEADER.test(session)) return
+    const events = openEvents(address, headersOf(session), settings, life.signal)
     sessions.set(session, { events, over: readSession(session, events) })
   }
 
@@ -226,19 +220,22 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
     start(controller) {
       incoming = controller
     },
-    cancel: () => close(),
+    cancel: () => end(),
   })
 
-  const close = () => {
-    // A cancelled stream is closed already.
-    return end().catch(() => {})
-  }
+  const close = () => end()
 
-  const onAbort = () => void close()
-  if (settings.signal?.aborted) onAbort()
-  else settings.signal?.addEventListener('abort', onAbort)
+  if (settings.signal?.aborted) void close()
+  else settings.signal?.addEventListener('abort', close)
 
-  return { readable, writable: new WritableStream({ write, close, abort: close }) }
+  const writable = new WritableStream({
+    // Its own `abort` waits for the write that is under way, which may be tried again for ever.
+    start: ({ signal }) => signal?.addEventListener('abort', close),
+    write,
+    close,
+    abort: close,
+  })
+  return { readable, writable }
 }
 
 /** What the sender of a refused request gets for an answer. */

@@ -8,7 +8,7 @@
 import { after } from '../internal/timer.ts'
 import { type Cursor, parseCursor } from '../last-event-id/index.ts'
 import type { SessionRegistry } from '../session/index.ts'
-import { createAdmission, TOO_LONG } from './admission.ts'
+import { createAdmission, tooLong, tooMany, tooManySessions } from './admission.ts'
 import { linkTo } from './agent-link.ts'
 import type { AcpDiagnostic, ConnectionEnd } from './diagnostics.ts'
 import {
@@ -30,19 +30,20 @@ import { createRequests, type Route } from './requests.ts'
 import { createSessions } from './sessions.ts'
 import { type AcpStream, openStream } from './stream.ts'
 import { farewell } from './transport.ts'
-import { ENDS_SESSION, Refusal, SESSION_EXPIRED } from './wire.ts'
+import { ENDS_SESSION, respond, SESSION_EXPIRED } from './wire.ts'
 
-export const UNKNOWN_CONNECTION = new Refusal(404, 'Unknown Acp-Connection-Id')
+const AGENT_GONE = 'the agent is gone'
+
+export const unknownConnection = () => respond(404, 'Unknown Acp-Connection-Id')
 
 export interface Connection {
-  readonly id: string
   readonly owner: string | undefined
-  /** Gives the agent its first message; the answer, which no stream carries. Rejects where none comes. */
+  /** Gives the agent its first message; the answer, which no stream carries. Where none comes, the connection ends. */
   initialize(message: Message): Promise<Message>
   /** Takes a message in; undefined once the agent has it, or had it before. */
-  post(message: Message, sessionId: string | undefined): Promise<Refusal | undefined>
+  post(message: Message, sessionId: string | undefined): Promise<Response | undefined>
   /** The stream of a session, or the connection's own. */
-  open(request: Request, sessionId: string | undefined): Response | Refusal
+  open(request: Request, sessionId: string | undefined): Response
   end(reason: ConnectionEnd): void
   readonly stats: { readonly sessions: number; readonly streams: number; readonly pending: number }
 }
@@ -64,7 +65,8 @@ export function createConnection(
   const { limits, connectionGraceMs, permissionTimeoutMs } = settings
   const requests = createRequests()
   let state: 'open' | 'draining' | 'over' = 'open'
-  let initialized: { readonly key: string; settle(answer: Message | undefined): void } | undefined
+  /** Takes the answer to `initialize`, while that waits. */
+  let greeted: { readonly key: string | undefined; resolve(answer: Message): void } | undefined
   /** Runs while nobody has the connection's own stream. */
   let stopGrace = () => {}
   /** It ran out, and the connection lives for its sessions alone. */
@@ -84,7 +86,7 @@ export function createConnection(
   const isDue = (message: Message) => !isRequest(message) || questions.isOpen(message)
 
   const openFor = (session: Route, graceMs: number, onOver: (stream: AcpStream, reason?: string) => void) => {
-    const tellOf = (type: 'stream_detached' | 'stream_reclaimed' | 'stream_replaced') =>
+    const tellOf = (type: 'stream_detached' | 'stream_reclaimed' | 'stream_replaced' | 'session_expired') =>
       report({ type, ...ofStream(session) })
     const name = session === undefined ? id : `${id}/${session}`
     const stream: AcpStream = openStream(registry, name, graceMs, settings, {
@@ -99,7 +101,7 @@ export function createConnection(
       },
       onReclaim: () => tellOf('stream_reclaimed'),
       onReplace: () => tellOf('stream_replaced'),
-      onExpire: () => report({ type: 'session_expired', ...ofStream(session) }),
+      onExpire: () => tellOf('session_expired'),
       onClose: (reason) => onOver(stream, reason),
     })
     return stream
@@ -108,7 +110,7 @@ export function createConnection(
   // Its time is the connection's, which has its sessions to think of.
   const own = openFor(undefined, Infinity, () => end('overflow'))
 
-  const sessions = createSessions(limits.maxSessions, (session) =>
+  const sessions = createSessions(limits, (session) =>
     openFor(session, settings.sessionGraceMs, (stream, reason) => {
       sessions.remove(session, stream)
       report({ type: 'session_closed', ...ofStream(session), ...(reason !== undefined && { reason }) })
@@ -151,7 +153,7 @@ export function createConnection(
 
   const call = (message: Message) => {
     const session = sessionOf(message)
-    const stream = session === undefined ? own : isTooLong(session) ? undefined : sessions.ofAgent(session)
+    const stream = session === undefined ? own : sessions.ofAgent(session)
     const asks = isRequest(message)
     if (asks) questions.ask(message, session)
     if (stream && isPublished(stream, message)) return stream.room()
@@ -169,15 +171,19 @@ export function createConnection(
   }
 
   const answer = (message: Message) => {
-    if (initialized?.key === keyOf(message.id)) return initialized?.settle(message)
+    if (greeted && greeted.key === keyOf(message.id)) {
+      greeted.resolve(message)
+      greeted = undefined
+      return startGrace()
+    }
     const pending = requests.settle(message.id)
     // An answer to nothing; one without an id is about something that the agent could not read.
     if (!pending && message.id !== null) return report({ type: 'message_dropped', connectionId: id })
     const named = sessionInResult(message)
-    const routable = named === undefined || (!isTooLong(named) && sessions.begin(named))
+    const routable = named === undefined || sessions.begin(named)
     const stream = streamOf(pending?.route)
     // A session that no stream could carry is not handed out.
-    stream?.reply(routable ? message : errorResponse(message.id, 'too many sessions'))
+    stream?.reply(routable ? message : errorResponse(message.id, 'no stream can carry the session'))
     if (pending && ENDS_SESSION.test(`${pending.method}`) && 'result' in message) {
       sessions.get(pending.session ?? '')?.end()
     }
@@ -186,10 +192,9 @@ export function createConnection(
   /** The agent is gone: clients may still have what is left, within the grace. */
   const drain = () => {
     if (state !== 'open') return
+    if (greeted) return end('not_initialized')
     state = 'draining'
-    initialized?.settle(undefined)
-    for (const { id, route } of requests.drain())
-      streamOf(route)?.reply(errorResponse(id, 'the agent is gone'))
+    for (const { id, route } of requests.drain()) streamOf(route)?.reply(errorResponse(id, AGENT_GONE))
     for (const stream of [...sessions.values(), own]) {
       stream.reply(farewell('gone'))
       stream.end()
@@ -201,7 +206,6 @@ export function createConnection(
     if (state === 'over') return
     state = 'over'
     stopGrace()
-    initialized?.settle(undefined)
     // As sessions close, their turns are cancelled; what the connection itself was asked is left.
     const code = reason === 'deleted' ? 'gone' : reason
     for (const stream of [...sessions.values(), own]) stream.close(code)
@@ -211,24 +215,35 @@ export function createConnection(
     report({ type: 'connection_closed', connectionId: id, reason })
   }
 
-  const post = async (message: Message, header: string | undefined): Promise<Refusal | undefined> => {
-    if (state !== 'open') return UNKNOWN_CONNECTION
+  const post = async (message: Message, header: string | undefined): Promise<Response | undefined> => {
+    if (state !== 'open') return unheard(message)
+    if (link.waiting.size >= limits.maxPendingRequests) return tooMany()
     const verdict = admit(message, header)
-    if (verdict === 'known') return undefined
     if (verdict !== 'taken') return verdict
-    return (await link.isTold(message)) ? undefined : UNKNOWN_CONNECTION
+    return (await link.isTold(message)) ? undefined : unheard(message)
   }
 
-  const open = (request: Request, sessionId: string | undefined): Response | Refusal => {
-    if (state === 'over') return UNKNOWN_CONNECTION
-    if (isTooLong(sessionId)) return TOO_LONG
+  /**
+   * The agent is gone, or takes nothing any more. No 404, for which a client gives up what it has not read yet; its streams
+   * say what has become of the agent, so whatever nobody waits for is simply accepted.
+   */
+  const unheard = (message: Message) => {
+    if (state === 'over') return unknownConnection()
+    if (!isRequest(message)) return undefined
+    requests.settle(message.id)
+    return respond(409, AGENT_GONE)
+  }
+
+  const open = (request: Request, sessionId: string | undefined): Response => {
+    if (state === 'over') return unknownConnection()
+    if (isTooLong(sessionId)) return tooLong()
     let invalid: string | undefined
     const cursor = parseCursor(request.headers.get('last-event-id'), (value) => {
       invalid = value
       report({ type: 'invalid_last_event_id', ...ofStream(sessionId), value })
     })
     const stream = sessionId === undefined ? own : toOpen(sessionId, cursor)
-    if (stream instanceof Refusal) return stream
+    if (stream instanceof Response) return stream
     const response = stream.attach(request, cursor, invalid !== undefined)
     if (stream === own && own.isAttached && state === 'open') {
       stopGrace()
@@ -237,32 +252,22 @@ export function createConnection(
     return response
   }
 
-  const toOpen = (sessionId: string, cursor: Cursor | undefined): AcpStream | Refusal => {
+  const toOpen = (sessionId: string, cursor: Cursor | undefined): AcpStream | Response => {
     const stream = sessions.get(sessionId)
     if (stream && (cursor || !stream.isEnded)) return stream
-    if (state === 'draining') return UNKNOWN_CONNECTION
-    if (cursor) return new Refusal(409, SESSION_EXPIRED)
-    return sessions.begin(sessionId) ?? new Refusal(409, 'Too many sessions')
+    if (cursor || state === 'draining') return respond(409, SESSION_EXPIRED)
+    return sessions.begin(sessionId) ?? tooManySessions()
   }
 
   const link = linkTo(agent, route, drain)
   const { tell } = link
-  startGrace()
   report({ type: 'connection_opened', connectionId: id })
 
   return {
-    id,
     owner,
     initialize: (message) =>
-      new Promise((resolve, reject) => {
-        initialized = {
-          key: keyOf(message.id) as string,
-          settle(answer) {
-            initialized = undefined
-            if (answer) resolve(answer)
-            else reject(new Error('the agent did not answer'))
-          },
-        }
+      new Promise((resolve) => {
+        greeted = { key: keyOf(message.id), resolve }
         tell(message)
       }),
     post,

@@ -19,9 +19,12 @@ export interface AgentContext {
 export interface AcpLimits {
   /** Connections of the bridge, default 4096. One more `initialize` is answered 503. */
   maxConnections?: number | undefined
-  /** Session streams, default 1024. One more GET or POST is answered 409 or 429. */
+  /** Session streams, default 1024. One more GET or POST is answered 409. */
   maxSessions?: number | undefined
-  /** Client requests that the agent has not answered, default 1024. One more POST is answered 429. */
+  /**
+   * Client requests that the agent has not answered, and client messages that it has not read, default 1024 each. One more
+   * POST is answered 429.
+   */
   maxPendingRequests?: number | undefined
   /** Bytes of the body of one POST, default 16,777,216. A larger one is answered 413. */
   maxBodyBytes?: number | undefined
@@ -45,18 +48,21 @@ export interface AcpBridgeOptions {
   connectAgent: (context: AgentContext) => MessageStream | Promise<MessageStream>
   /**
    * Sees each request before anything else. `true` lets it in; a string, too, and names who it is: a connection then
-   * serves the owner who opened it, and is unknown to all others. A `Response` is sent as it is; all else, and throwing,
-   * is 401. Must not read the body. Default: everybody is let in, and an id that nobody can guess is all that
+   * serves the owner who opened it, and is unknown to all others. A `Response` is sent as it is; all else, throwing and the
+   * empty string among it, is 401. Must not read the body. Default: everybody is let in, and an id that nobody can guess is all that
    * protects a connection.
    */
   authorize?:
     | ((request: Request) => boolean | string | Response | Promise<boolean | string | Response>)
     | undefined
-  /** How long a session waits for its client to come back, default 60,000 ms. Then its turn is cancelled. */
+  /**
+   * How long a session waits for its client to come, or to come back, default 60,000 ms. Then its turn is cancelled. Where
+   * it is 0, the first one has `connectionGraceMs`.
+   */
   sessionGraceMs?: number | undefined
   /**
-   * How long a connection lives without its own stream, from `initialize` on, default 60,000 ms. One with a session that
-   * has a stream, or may still get it back, lives on.
+   * How long a connection lives without its own stream, from the answer to `initialize` on, default 60,000 ms. One with a
+   * session that has a stream, or may still get it back, lives on.
    */
   connectionGraceMs?: number | undefined
   /** Messages that each stream retains for replay, default 8000. */

@@ -44,9 +44,11 @@ export function createQuestions(
 ): Questions {
   const open = new Map<string, Question>()
 
-  const take = (key: string | undefined) => {
-    open.get(key ?? '')?.stopTimer()
-    open.delete(key ?? '')
+  const find = (id: unknown) => open.get(keyOf(id) ?? '')
+
+  const take = (id: unknown) => {
+    find(id)?.stopTimer()
+    open.delete(keyOf(id) ?? '')
   }
 
   return {
@@ -54,31 +56,31 @@ export function createQuestions(
       return open.size
     },
     ask(message, session) {
-      const key = keyOf(message.id) as string
-      take(key)
+      const { id } = message
+      take(id)
       const ms = message.method === 'session/request_permission' ? permissionTimeoutMs : Infinity
       const stopTimer = after(ms, () => {
-        take(key)
+        take(id)
         onTimeout(message, session, unanswered(message))
       })
-      open.set(key, { message, session, stopTimer, place: undefined })
+      open.set(keyOf(id) as string, { message, session, stopTimer, place: undefined })
     },
     placed(message, place) {
-      const question = open.get(keyOf(message.id) ?? '')
+      const question = find(message.id)
       if (question) question.place = place
     },
     before: (place, session) =>
       [...open.values()]
         .filter((one) => one.session === session && one.place !== undefined && one.place < place)
         .map(({ message }) => message),
-    isOpen: (message) => open.get(keyOf(message.id) ?? '')?.message === message,
-    get: (id) => open.get(keyOf(id) ?? ''),
-    settle: (id) => void take(keyOf(id)),
+    isOpen: (message) => find(message.id)?.message === message,
+    get: find,
+    settle: take,
     giveUp(session) {
       const answers: Message[] = []
-      for (const [key, { message, session: asked }] of open) {
+      for (const { message, session: asked } of open.values()) {
         if (session !== undefined && asked !== session) continue
-        take(key)
+        take(message.id)
         answers.push(unanswered(message))
       }
       return answers

@@ -52,9 +52,9 @@ export function createRequests(): Requests {
       pending.set(key, { id, method, session, route })
     },
     settle(id) {
-      const key = keyOf(id)
-      const found = key === undefined ? undefined : pending.get(key)
-      if (found) pending.delete(key as string)
+      const key = keyOf(id) ?? ''
+      const found = pending.get(key)
+      pending.delete(key)
       return found
     },
     isPrompting(session) {

@@ -4,7 +4,7 @@ import { EventBus, type Frame } from '../index.ts'
 import { after } from '../internal/timer.ts'
 import type { Cursor } from '../last-event-id/index.ts'
 import type { SessionRegistry } from '../session/index.ts'
-import { isRequest, type Message, ownNotification } from './messages.ts'
+import { errorResponse, isRequest, type Message, ownNotification } from './messages.ts'
 import type { BridgeSettings } from './options.ts'
 import { openAcpTransport, outgoing } from './transport.ts'
 
@@ -69,7 +69,7 @@ export function openStream(
   registry: SessionRegistry,
   id: string,
   graceMs: number,
-  { ringSize, heartbeatMs, limits }: BridgeSettings,
+  { ringSize, heartbeatMs, limits, connectionGraceMs }: BridgeSettings,
   hooks: StreamHooks,
 ): AcpStream {
   const bus = new EventBus({ ringSize, maxRingBytes: limits.maxRingBytes })
@@ -106,11 +106,18 @@ export function openStream(
     onReplace: hooks.onReplace,
     onExpire: hooks.onExpire,
     onClose(reason?: unknown) {
+      stopWaiting()
       moved?.()
       // Its ring is nobody's any more.
       bus.close({ drain: false })
       hooks.onClose(reason === undefined ? undefined : `${reason}`)
     },
+  })
+
+  // A session waits for those who come back. Whoever is to come first needs time, too, where no one may come back.
+  const stopWaiting = after(graceMs || connectionGraceMs, () => {
+    hooks.onExpire()
+    session.close('expired')
   })
 
   const behind = () => published - sent
@@ -152,8 +159,15 @@ export function openStream(
       if (limits.maxRingBytes < Infinity && !isRequest(message)) said.message = undefined
       return event?.id
     },
-    reply: (message) => session.reply(message),
+    reply(message) {
+      try {
+        return session.reply(message)
+      } catch {
+        return session.reply(errorResponse(message.id, 'no stream can carry the answer'))
+      }
+    },
     attach(request, cursor, invalid) {
+      stopWaiting()
       const { transport, response } = openAcpTransport(request, bus.epoch, heartbeatMs)
       if (invalid) {
         const { epoch, earliestAvailableId } = bus

@@ -11,16 +11,13 @@ export const SESSION_EXPIRED = 'session_expired'
 /** Why every stream of a bridge ends as it is closed. */
 export const BRIDGE_CLOSED = 'bridge_closed'
 
-/** Why a request is not served. */
-export class Refusal {
-  readonly status: number
-  readonly text: string
-
-  constructor(status: number, text: string) {
-    this.status = status
-    this.text = text
-  }
+/** Plain text, as all text is that says nothing else: why a request is not served. */
+export function respond(status: number, body: string, headers: Record<string, string> = {}): Response {
+  return new Response(body, { status, headers })
 }
+
+/** A session id that a header brings to the other side as it is: Latin-1 that can be seen, and blanks between it. */
+export const IN_A_HEADER = /^(?! )[ -~\x80-\xff]*[!-~\x80-\xff]$/
 
 /** Methods whose success ends the session. */
 export const ENDS_SESSION = /^session\/(close|delete)$/

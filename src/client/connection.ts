@@ -45,7 +45,7 @@ export function answerOf(fetched: Promise<Response>, signal: AbortSignal): Promi
 
 /** What is wrong with a response, or undefined for an event stream. */
 export async function refusalOf(
-  response: Response,
+  response: Pick<Response, 'ok' | 'status' | 'headers'>,
   reader: ChunkReader | undefined,
   url: string,
 ): Promise<Refusal | undefined> {

@@ -315,6 +315,50 @@ describe('the client stream', () => {
     await found.agents[0]?.hears('session/prompt')
   })
 
+  it.each([
+    [
+      'a page that a gateway led to',
+      () => new Response('<html>', { headers: { 'content-type': 'text/html' } }),
+    ],
+    ['an event stream', () => new Response('', { headers: { 'content-type': 'text/event-stream' } })],
+  ])('takes %s for a refusal: nobody has taken the message in', async (_, answer) => {
+    const found = scene()
+    const client = clientOf(found)
+    const session = await client.begin()
+    client.fate = async ({ method }, handle) => (method === 'POST' ? answer() : handle())
+    await client.say(prompt(session))
+    const { error } = await client.reads(isAnswer(1))
+    expect(error).toMatchObject({ message: 'the server answered 200', data: { status: 200 } })
+    await expect(client.say({ method: '_x' })).rejects.toMatchObject({ status: 200 })
+  })
+
+  it('is not held up by a session for which there is no room, so that it can make some', async () => {
+    const found = scene({ limits: { maxSessions: 1 } })
+    const client = clientOf(found)
+    const session = await client.begin()
+    await client.say({ id: 1, method: 'session/load', params: { sessionId: 'one too many' } })
+    const { error } = await client.reads(isAnswer(1))
+    expect(error).toMatchObject({ data: { status: 409, body: 'Too many sessions' } })
+    await client.say({ id: 2, method: 'session/close', params: { sessionId: session } })
+    found.agents[0]?.answer({ id: 2 })
+    await client.reads(isAnswer(2))
+    expect(client.outcome()).toBeUndefined()
+  })
+
+  it.each(['', ' s', 'a\nb', '日本'])('asks for no session %j, which no header can carry', async (odd) => {
+    const found = scene()
+    const client = clientOf(found)
+    const session = await client.begin()
+    const sent = client.sent.length
+    await client.say({ id: 1, method: 'session/load', params: { sessionId: odd } })
+    await client.say({ method: 'session/cancel', params: { sessionId: odd } })
+    expect((await client.reads(isAnswer(1))).error.message).toBe('no stream can carry the session')
+    await client.say({ method: '_x' })
+    found.agents[0]?.chunk(session, 'unharmed')
+    await client.reads(isChunk)
+    expect(client.sent.slice(sent)).toEqual(['POST _x'])
+  })
+
   it('fails both ends where the connection is not known any more', async () => {
     const found = scene()
     const client = clientOf(found)
@@ -397,6 +441,37 @@ describe('the client stream', () => {
     expect(client.read.find(isAnswer(1))).toMatchObject({ error: { message: 'the agent is gone' } })
   })
 
+  it.each([
+    ['a notification', { method: 'session/cancel', params: { sessionId: 's1' } }],
+    ['an answer', { id: 'p', result: {} }],
+    ['a request of the session', { id: 2, method: 'session/set_mode', params: { sessionId: 's1' } }],
+    ['a request of none', { id: 2, method: '_x' }],
+  ])('reads what the agent said last although %s came too late for it', async (_, message: Message) => {
+    const found = scene()
+    const client = clientOf(found)
+    const wires = cuttable(client)
+    const session = await client.begin()
+    const [agent] = found.agents
+    await client.say(prompt(session))
+    agent?.ask(session, 'p')
+    await client.reads(({ id }) => id === 'p')
+    wires.down = () => true
+    wires.cut()
+    agent?.chunk(session, 'last words')
+    agent?.exit()
+    await until(() => found.bridge.stats().pending < 2, 'the agent to be gone')
+    await client.say(message)
+    wires.down = () => false
+    await until(() => client.outcome() !== undefined)
+    expect(client.outcome()).toBe(true)
+    expect(texts(client.read)).toEqual(['last words'])
+    expect(client.read.find(isAnswer(1))).toMatchObject({ error: { message: 'the agent is gone' } })
+    if (message.id === 2) {
+      const data = { status: 409, body: 'the agent is gone' }
+      expect(client.read.find(isAnswer(2))).toMatchObject({ error: { data } })
+    }
+  })
+
   it('ends in peace as the bridge is closed, and answers what waits', async () => {
     const found = scene()
     const client = clientOf(found)
@@ -433,6 +508,34 @@ describe('the client stream', () => {
       await until(() => client.outcome() === true)
     },
   )
+
+  it.each([
+    ['a POST that is tried again', 'POST _x', refused],
+    ['a POST that nobody answers', 'POST _x', () => new Promise<never>(() => {})],
+    ['`initialize`', 'POST initialize', () => new Promise<never>(() => {})],
+  ])('is aborted in the middle of %s, and tells the server', async (_, what, fate) => {
+    const found = scene()
+    const stream = createAcpHttpStream('http://host/acp', {
+      fetch: (url, init) => {
+        sent.push([init.method, init.body ? JSON.parse(init.body as string).method : ''].join(' '))
+        return sent.at(-1) === what ? fate() : found.bridge.handleRequest(new Request(url, init))
+      },
+      retryMs: 1,
+    })
+    const sent: string[] = []
+    const writer = stream.writable.getWriter()
+    writer.closed.catch(() => {})
+    for (const message of [
+      { id: 0, method: 'initialize' },
+      { id: 1, method: '_x' },
+    ])
+      writer.write({ jsonrpc: '2.0', ...message }).catch(() => {})
+    await until(() => sent.includes(what))
+    await within(writer.abort(), 'the end')
+    expect(found.bridge.stats().connections).toBe(0)
+    const reader = stream.readable.getReader()
+    while (!(await reader.read()).done);
+  })
 
   it('ends with its signal', async () => {
     const found = scene()

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { HandAgent, type Message } from '../support/acp-agent.ts'
 import { JSON_HEADERS, scene } from '../support/acp-bridge.ts'
 import { settle, until } from '../support/until.ts'
 
@@ -91,12 +92,100 @@ describe('an agent that floods', () => {
     const { own } = await begin()
     await post({ id: 'second', method: 'session/new', params: {} })
     await own.until(({ messages }) => messages.some(({ id }) => id === 'second'))
-    expect(own.messages.at(-1)).toMatchObject({ id: 'second', error: { message: 'too many sessions' } })
+    const error = { message: 'no stream can carry the session' }
+    expect(own.messages.at(-1)).toMatchObject({ id: 'second', error })
     expect(agent.of('session/new')).toHaveLength(2)
+  })
+
+  it.each(['', ' ', ' s', 's ', 'a\nb', 'a\0', 'naïve 日本', '\ud800', 's'.repeat(1025)])(
+    'hands out no session %j, which no header could carry, and is told that nobody answers in it',
+    async (odd) => {
+      const { agent, begin, post, get } = await scene().initialize()
+      const { own, stream, session } = await begin()
+      await post({ id: 1, method: '_fork' })
+      agent.answer({ id: 1 }, { sessionId: odd })
+      await own.until(({ messages }) => messages.some(({ id }) => id === 1))
+      expect(own.messages.at(-1)).toMatchObject({ error: { code: -32603 } })
+      agent.ask(odd, 'p1')
+      expect((await agent.hears('p1')).result).toEqual({ outcome: { outcome: 'cancelled' } })
+      agent.chunk(session, 'unharmed')
+      await stream.until(({ chunks }) => chunks.includes('unharmed'))
+      expect((await get(undefined, own.cursor)).status).toBe(200)
+    },
+  )
+
+  it.each(['s', 'two words', 'a,b;c="d"', 'né', '__proto__', 'constructor', 's'.repeat(1024)])(
+    'may call a session %j',
+    async (odd) => {
+      const { agent, begin, post, get } = await scene().initialize()
+      const { own } = await begin()
+      await post({ id: 1, method: 'session/fork', params: { sessionId: odd } })
+      await post({ id: 2, method: '_fork' })
+      agent.answer({ id: 2 }, { sessionId: odd })
+      await own.until(({ messages }) => messages.some(({ id }) => id === 2))
+      expect(own.messages.at(-1)).toMatchObject({ result: { sessionId: odd } })
+      agent.chunk(odd, 'heard')
+      await (await get(odd)).until(({ chunks }) => chunks.includes('heard'))
+    },
+  )
+
+  it('that answers what JSON cannot carry fails that request, and nothing else', async () => {
+    const { agent, begin, post } = await scene().initialize()
+    const { own, session, stream } = await begin()
+    await post(prompt(session))
+    await post({ id: 2, method: '_x' })
+    agent.answer({ id: 1 }, { n: 1n })
+    agent.answer({ id: 2 }, { n: 1n })
+    agent.chunk(session, 'after')
+    await stream.until(({ chunks }) => chunks.includes('after'))
+    await own.until(({ messages }) => messages.some(({ id }) => id === 2))
+    const error = { code: -32603, message: 'no stream can carry the answer' }
+    expect(stream.messages[0]).toEqual({ jsonrpc: '2.0', id: 1, error })
+    expect(own.messages.at(-1)).toEqual({ jsonrpc: '2.0', id: 2, error })
   })
 })
 
 describe('a client that floods', () => {
+  it('may have so many messages of any kind waiting for an agent that does not read, and no more', async () => {
+    const deaf = new HandAgent()
+    let reads = () => {}
+    const readable = deaf.stream.readable
+    const writable = new WritableStream<Message>({
+      write(message) {
+        deaf.heard.push(message)
+        if (message.method === 'initialize') return deaf.answer(message)
+        return new Promise<void>((resolve) => {
+          reads = resolve
+        })
+      },
+    })
+    const limits = { maxPendingRequests: 4 }
+    const { request } = scene({ connectAgent: () => ({ readable, writable }), limits })
+    const post = (id: string, message: Message) =>
+      request(
+        'POST',
+        { ...JSON_HEADERS, ...(id && { 'acp-connection-id': id }) },
+        JSON.stringify({ jsonrpc: '2.0', ...message }),
+      )
+    const id = (await post('', { id: 0, method: 'initialize' })).headers.get('acp-connection-id') as string
+    deaf.say({ id: 'asked', method: '_ask' })
+    const statuses: number[] = []
+    const note = (message: Message) => post(id, message).then(({ status }) => statuses.push(status))
+    for (let n = 0; n < 20; n++) void note({ method: '_note', params: { n } })
+    await until(() => statuses.length === 16)
+    await note({ id: 1, method: '_ask' })
+    await note({ id: 'asked', result: {} })
+    expect(new Set(statuses)).toEqual(new Set([429]))
+    // As the agent reads, there is room again; what was refused was not taken for answered.
+    for (let times = 0; times < 4; times++) {
+      reads()
+      await settle()
+    }
+    void note({ id: 'asked', result: {} })
+    await deaf.hears('asked')
+    expect(deaf.of('_note').map(({ params }) => params.n)).toEqual([0, 1, 2, 3])
+  })
+
   it('gets its statuses and leaves nothing behind', async () => {
     const { bridge, initialize, request } = scene({ limits: { maxSessions: 4, maxPendingRequests: 8 } })
     const { id, post, get, agent } = await initialize()
@@ -104,6 +193,7 @@ describe('a client that floods', () => {
     for (let n = 0; n < 300; n++) {
       statuses.add((await get(`s${n}`)).status)
       statuses.add(await post(prompt(`s${n}`, n)))
+      statuses.add(await post(prompt('s0', `more ${n}`)))
       statuses.add(await post({ id: `q${n}`, result: {} }, `s${n}`))
       const headers = { ...JSON_HEADERS, 'acp-connection-id': id }
       statuses.add((await request('POST', headers, '{"jsonrpc": garbage')).status)
@@ -113,8 +203,8 @@ describe('a client that floods', () => {
       )
     }
     expect([...statuses].sort()).toEqual([200, 202, 400, 404, 409, 429])
-    expect(bridge.stats()).toEqual({ connections: 1, sessions: 4, streams: 4, pending: 4 })
-    expect(agent.of('session/prompt')).toHaveLength(4)
+    expect(bridge.stats()).toEqual({ connections: 1, sessions: 4, streams: 4, pending: 8 })
+    expect(agent.of('session/prompt')).toHaveLength(8)
   })
 })
 

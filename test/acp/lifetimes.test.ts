@@ -146,6 +146,38 @@ describe('a session that is closed', () => {
   })
 })
 
+describe('a session whose stream nobody has asked for yet', () => {
+  it('ends alone after its grace, and is there for whoever asks in time', async () => {
+    const clock = fakeClock()
+    const { initialize, bridge } = scene({ sessionGraceMs: 1000 })
+    const { agent, get } = await initialize()
+    await get()
+    agent.chunk('left', 'x')
+    agent.chunk('taken', 'y')
+    await until(() => bridge.stats().sessions === 2)
+    await clock.pass(999)
+    const taken = await get('taken', 0)
+    await clock.pass(60_000)
+    expect(bridge.stats()).toMatchObject({ connections: 1, sessions: 1, streams: 2 })
+    expect(taken.chunks).toEqual(['y'])
+    expect((await get('left', 0)).status).toBe(409)
+  })
+
+  it('has the time of a connection where a session that lost its client has none', async () => {
+    const clock = fakeClock()
+    const { initialize, bridge } = scene({ sessionGraceMs: 0, connectionGraceMs: 1000 })
+    const { agent, get } = await initialize()
+    await get()
+    agent.chunk('early', 'x')
+    await until(() => bridge.stats().sessions === 1)
+    await clock.pass(999)
+    const early = await get('early', 0)
+    await early.until(({ chunks }) => chunks.length === 1)
+    early.cut()
+    await until(() => bridge.stats().sessions === 0)
+  })
+})
+
 describe('a connection', () => {
   it('whose GET never comes ends after its grace', async () => {
     const clock = fakeClock()
@@ -158,6 +190,45 @@ describe('a connection', () => {
     expect(diagnostics.at(-1)).toMatchObject({ type: 'connection_closed', reason: 'expired' })
     await until(() => agent.closed)
     expect(await post({ method: '_x' })).toBe(404)
+  })
+
+  it('whose client left before it asked for the stream of its session ends behind that session’s grace', async () => {
+    const clock = fakeClock()
+    const found = scene({ connectionGraceMs: 1000, sessionGraceMs: 2000 })
+    const { agent, get, post } = await found.initialize()
+    const own = await get()
+    await post({ id: 'n', method: 'session/new', params: {} })
+    await own.until(({ messages }) => messages.length === 1)
+    await post({ id: 'p', method: 'session/prompt', params: { sessionId: 's1' } })
+    agent.ask('s1', 'q')
+    await agent.hears('session/prompt')
+    own.cut()
+    await settle()
+    await clock.pass(1999)
+    expect(found.bridge.stats()).toMatchObject({ connections: 1, sessions: 1 })
+    await clock.pass(1)
+    expect(found.bridge.stats()).toMatchObject({ connections: 0, sessions: 0, pending: 0 })
+    await until(() => agent.closed)
+    expect(agent.of('session/cancel')).toHaveLength(1)
+    expect(agent.of('q')).toMatchObject([{ result: { outcome: { outcome: 'cancelled' } } }])
+    const ends = found.diagnostics.map(({ type }) => type).filter((type) => /expired|closed/.test(type))
+    expect(ends).toEqual(['session_expired', 'session_closed', 'connection_closed'])
+    expect(clock.timers).toBe(0)
+  })
+
+  it('whose agent takes its time for `initialize` has its grace behind the answer', async () => {
+    const clock = fakeClock()
+    const agent = new HandAgent({ answers: false })
+    const { initialize, bridge } = scene({ connectAgent: () => agent.stream, connectionGraceMs: 1000 })
+    const answered = initialize()
+    const asked = await agent.hears('initialize')
+    await clock.pass(60_000)
+    agent.answer(asked, { protocolVersion: 1 })
+    await answered
+    await clock.pass(999)
+    expect(bridge.stats().connections).toBe(1)
+    await clock.pass(1)
+    expect(bridge.stats().connections).toBe(0)
   })
 
   it('whose stream came back lives on', async () => {
@@ -242,7 +313,10 @@ describe('a connection', () => {
     agent.exit()
     await own.until(({ over }) => over)
     expect(own.messages.at(-1)).toMatchObject({ params: { code: 'gone' } })
-    expect(await post(prompt(session, 2))).toBe(404)
+    expect(await post(prompt(session, 2))).toBe(409)
+    expect(await post({ method: 'session/cancel', params: { sessionId: session } })).toBe(202)
+    expect(await post({ id: 'q', result: {} })).toBe(202)
+    for (const cursor of [undefined, 0]) expect((await get('another', cursor)).status).toBe(409)
     const again = await get(session, 0)
     await again.until(({ over }) => over)
     expect(again.heard).toEqual([

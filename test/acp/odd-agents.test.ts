@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { permission, update } from '../support/acp-agent.ts'
-import { scene } from '../support/acp-bridge.ts'
+import { HandAgent, type Message, permission, update } from '../support/acp-agent.ts'
+import { JSON_HEADERS, scene } from '../support/acp-bridge.ts'
 import { settle, until } from '../support/until.ts'
 
 const big = (sessionId: string) => ({ sessionId, update: { ...update(sessionId, '').update, n: 1n } })
@@ -85,6 +85,33 @@ describe('an agent of two connections', () => {
     await lines[1]?.agent.hears('same')
     await settle()
     expect(lines[0]?.agent.of('same')).toEqual([])
+  })
+})
+
+describe('an agent that takes nothing any more', () => {
+  it('fails each request, and is listened to as long as it says something', async () => {
+    const agent = new HandAgent()
+    const { readable } = agent.stream
+    const writable = new WritableStream<Message>({
+      write(message) {
+        if (message.method === '_x') throw new Error('EPIPE')
+        agent.heard.push(message)
+        agent.answer(message)
+      },
+    })
+    const { request, bridge } = scene({ connectAgent: () => ({ readable, writable }) })
+    const send = (message: Message, headers = {}) =>
+      request('POST', { ...JSON_HEADERS, ...headers }, JSON.stringify({ jsonrpc: '2.0', ...message }))
+    const id = (await send({ id: 0, method: 'initialize' })).headers.get('acp-connection-id') as string
+    const line = { 'acp-connection-id': id }
+    expect((await send({ id: 1, method: '_x' }, line)).status).toBe(409)
+    expect((await send({ id: 2, method: '_y' }, line)).status).toBe(409)
+    expect((await send({ method: '_note' }, line)).status).toBe(202)
+    expect(bridge.stats().pending).toBe(0)
+    agent.say({ method: '_last' })
+    agent.exit()
+    const own = await request('GET', { ...line, accept: 'text/event-stream' })
+    expect(await own.text()).toContain('"_last"')
   })
 })
 

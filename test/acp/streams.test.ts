@@ -180,7 +180,7 @@ describe('a session stream', () => {
     for (const id of ['a', 'b']) expect((await get(id)).status).toBe(200)
     expect((await get('c')).status).toBe(409)
     expect((await get('a')).status).toBe(200)
-    expect(await post(prompt('c'))).toBe(429)
+    expect(await post(prompt('c'))).toBe(409)
   })
 
   it('carries what the agent says before anybody came for it', async () => {

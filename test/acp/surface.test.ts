@@ -1,9 +1,9 @@
 import { AcpServer } from '@agentclientprotocol/sdk/experimental/server'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createAcpBridge } from '../../src/acp/index.ts'
+import { type AcpBridgeOptions, type AgentContext, createAcpBridge } from '../../src/acp/index.ts'
 import { HandAgent, scriptedAgent } from '../support/acp-agent.ts'
 import { JSON_HEADERS, scene } from '../support/acp-bridge.ts'
-import { within } from '../support/until.ts'
+import { settle, until, within } from '../support/until.ts'
 
 const INITIALIZE = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: 1 } }
 
@@ -195,6 +195,19 @@ describe('the surface', () => {
     expect((await request('POST', json, body)).status).toBe(400)
   })
 
+  it.each([
+    ['reads', (request: Request) => request.text()],
+    ['holds', (request: Request) => request.body?.getReader()],
+  ])('finds no JSON in a body that `authorize` %s', async (_, takes) => {
+    const { request } = scene({
+      async authorize(given) {
+        await takes(given)
+        return true
+      },
+    })
+    expect((await request('POST', json, JSON.stringify(INITIALIZE))).status).toBe(400)
+  })
+
   it('answers initialize itself, and gives the connection an id that nobody can guess', async () => {
     const { request } = scene()
     const response = await request('POST', json, JSON.stringify(INITIALIZE))
@@ -240,6 +253,73 @@ describe('the surface', () => {
     expect([bridge.stats().connections, agent.closed, signal?.aborted]).toEqual([0, true, true])
   })
 
+  describe('whose agent is still being made', () => {
+    /** One request of `initialize`, whose agent comes when it is told to, and a client that may leave. */
+    async function beginning(options: Partial<AcpBridgeOptions> = {}) {
+      const agent = new HandAgent()
+      let context: AgentContext | undefined
+      let come!: () => void
+      const { bridge, diagnostics } = scene({
+        connectAgent(given) {
+          context = given
+          return new Promise((resolve) => {
+            come = () => resolve(agent.stream)
+          })
+        },
+        ...options,
+      })
+      const client = new AbortController()
+      const init = { method: 'POST', headers: json, body: JSON.stringify(INITIALIZE), signal: client.signal }
+      const answered = bridge.handleRequest(new Request('http://host/', init))
+      await until(() => context !== undefined)
+      return { agent, bridge, diagnostics, client, answered, signal: context?.signal, come }
+    }
+
+    it.each([
+      ['the bridge closes', ({ bridge }: Beginning) => bridge.close()],
+      ['its client leaves', ({ client }: Beginning) => client.abort()],
+    ])('is answered as %s, tells the agent so, and closes one that comes yet', async (_, happens) => {
+      const found = await beginning()
+      await happens(found)
+      expect((await within(found.answered, 'the answer')).status).toBe(500)
+      expect(found.signal?.aborted).toBe(true)
+      found.come()
+      await until(() => found.agent.closed)
+      expect(found.agent.heard).toEqual([])
+      expect(found.bridge.stats().connections).toBe(0)
+    })
+
+    it('takes a place, and gives it back as its client leaves', async () => {
+      const { bridge, client, answered } = await beginning({ limits: { maxConnections: 1 } })
+      const again = () =>
+        bridge.handleRequest(
+          new Request('http://host/', { method: 'POST', headers: json, body: JSON.stringify(INITIALIZE) }),
+        )
+      expect((await again()).status).toBe(503)
+      client.abort()
+      await within(answered, 'the answer')
+      const next = again()
+      await settle()
+      await bridge.close()
+      expect((await within(next, 'the answer')).status).toBe(500)
+    })
+
+    type Beginning = Awaited<ReturnType<typeof beginning>>
+  })
+
+  it('makes no agent for a client that left while it was being let in', async () => {
+    const client = new AbortController()
+    const { bridge, agents } = scene({
+      authorize() {
+        client.abort()
+        return true
+      },
+    })
+    const init = { method: 'POST', headers: json, body: JSON.stringify(INITIALIZE), signal: client.signal }
+    await bridge.handleRequest(new Request('http://host/', init))
+    expect(agents).toEqual([])
+  })
+
   it('has room for so many connections, and for one more after one has left', async () => {
     const { initialize, request } = scene({ limits: { maxConnections: 2 } })
     const line = await initialize()
@@ -272,6 +352,7 @@ describe('authorize', () => {
     ['a promise of a name', async () => 'ada', 200],
     ['false', () => false, 401],
     ['nothing', () => undefined as never, 401],
+    ['the name of nobody', () => '', 401],
     ['a throw', () => Promise.reject(new Error('down')), 401],
     ['a response', () => new Response('no', { status: 429 }), 429],
   ])('says %s', async (_, authorize, status) => {
