@@ -79,15 +79,15 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
 
   const post = async (request: Request, owner: string | undefined): Promise<Response> => {
     const type = request.headers.get('content-type')?.split(';', 1)[0]
-    if (type?.trim().toLowerCase() !== JSON_TYPE) return respond(415, `No ${JSON_TYPE}`)
+    if (type?.trim().toLowerCase() !== JSON_TYPE) return respond(415, `Content-Type is not ${JSON_TYPE}`)
     const body = await readJson(request, limits.maxBodyBytes)
     if (body instanceof Response) return body
     const { value } = body
     if (Array.isArray(value)) return json(400, batchRefusal())
-    if (!isMessage(value)) return respond(400, 'No JSON-RPC message')
+    if (!isMessage(value)) return respond(400, 'Not a JSON-RPC message')
     if (value.jsonrpc === '2.0' && value.method === 'initialize' && 'id' in value) {
       if (request.headers.get(CONNECTION_HEADER)) {
-        return respond(400, 'Initialized already')
+        return respond(400, 'Already initialized')
       }
       return initialize(request, value, owner)
     }
@@ -99,12 +99,12 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
 
   const initialize = async (request: Request, message: Message, owner: string | undefined) => {
     if (message.id === null || keyOf(message.id) === undefined) {
-      return respond(400, 'No id')
+      return respond(400, 'initialize needs an id')
     }
     const { signal } = request
     // Nobody reads what a client that has left is answered.
     if (isClosed || signal.aborted || connections.size + opening.size >= limits.maxConnections) {
-      return respond(503, 'Too many', { 'retry-after': '15' })
+      return respond(503, 'Too many connections', { 'retry-after': '15' })
     }
     const connectionId = randomId()
     const controller = new AbortController()
@@ -149,10 +149,10 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const get = (request: Request, owner: string | undefined): Response => {
     const { headers } = request
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
-      return respond(426, 'No WebSocket')
+      return respond(426, 'WebSocket is not supported')
     }
     if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM))
-      return respond(406, `No ${EVENT_STREAM}`)
+      return respond(406, `Accept names no ${EVENT_STREAM}`)
     const connection = connectionOf(request, owner)
     if (connection instanceof Response) return connection
     return connection.open(request, headers.get(SESSION_HEADER) || undefined)

@@ -81,7 +81,7 @@ export function errorResponse(id: unknown, message: string, data?: unknown, code
 
 /** The one answer to a batch, which ACP does not have. */
 export function batchRefusal(): Message {
-  return errorResponse(null, 'No JSON-RPC batches', undefined, INVALID_REQUEST)
+  return errorResponse(null, 'JSON-RPC batches are not supported', undefined, INVALID_REQUEST)
 }
 
 /** What an agent is told where nobody will answer its request any more. */
