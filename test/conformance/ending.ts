@@ -11,7 +11,7 @@ interface Scene {
 }
 
 /** Every way in which one subscription ends and the bus goes on. Each subscription has room for two events. */
-const ways: [string, (scene: Scene) => unknown][] = [
+export const ways: [string, (scene: Scene) => unknown][] = [
   [
     'break out of for await',
     async ({ bus, subscription }) => {
@@ -71,7 +71,7 @@ const ways: [string, (scene: Scene) => unknown][] = [
 ]
 
 /** Every way in which all of them do. */
-const waysOfAll: [string, (scene: Scene) => unknown][] = [
+export const waysOfAll: [string, (scene: Scene) => unknown][] = [
   ['bus.end(), never iterated', ({ bus }) => bus.end()],
   [
     'bus.end(), read to its end',

@@ -68,6 +68,7 @@ export function envelopes({ open }: World): void {
         data: 1,
         originatorClientId: undefined,
         system: undefined,
+        path: undefined,
         _meta: undefined,
         x: undefined,
       },
@@ -85,7 +86,7 @@ export function envelopes({ open }: World): void {
 
   it('keep keys named like members of objects', () =>
     expectEnvelope(
-      { type: 'a', data: 1, constructor: 'c', toString: 's' },
+      { type: 'a', data: 1, constructor: 'c', toString: 's', valueOf: 'v' },
       {
         id: 1,
         v: 1,
@@ -93,6 +94,7 @@ export function envelopes({ open }: World): void {
         data: 1,
         constructor: 'c',
         toString: 's',
+        valueOf: 'v',
       },
     ))
 

@@ -5,8 +5,8 @@ import { publish, publishBytes, read, type World } from './world.ts'
 
 type Bad = [option: string, wrongTypes: unknown[], outOfDomain: unknown[]]
 
-const notNumbers = [null, '3', true, {}, []]
-const notCaps = [0, -1, 2.5, Number.NaN, -Infinity]
+export const notNumbers = [null, '3', true, {}, [], 1n, () => 1, Symbol('s')]
+export const notCaps = [0, -1, 2.5, Number.NaN, -Infinity]
 
 const ofBus: Bad[] = [
   ['ringSize', notNumbers, [-1, 2.5, Number.NaN, -Infinity]],
@@ -21,10 +21,14 @@ const ofSubscribe: Bad[] = [
   ['lastEventId', notNumbers, [-1, 2.5, Number.NaN, Infinity, 2 ** 53]],
   ['maxQueued', notNumbers, notCaps],
   ['maxQueuedBytes', notNumbers, notCaps],
-  ['signal', [null, {}, 'abort', 5, new AbortController()], []],
+  ['signal', [null, {}, 'abort', 5, true, new AbortController(), new EventTarget()], []],
   ['filter', [null, 'a', {}, 5], []],
-  ['warnings', [null, 'no', 0], []],
-  ['from', [null, 5, true, {}, { last: null }, { last: '2' }], [{ last: -1 }, { last: 1.5 }, 'latest', '']],
+  ['warnings', [null, 'no', 0, {}], []],
+  [
+    'from',
+    [null, 5, true, [], {}, { last: null }, { last: '2' }],
+    [{ last: -1 }, { last: 1.5 }, { last: Number.NaN }, 'latest', '', 'EARLIEST'],
+  ],
 ]
 
 const cases = (bad: Bad[]) =>
@@ -104,6 +108,7 @@ export function options({ open, busWith }: World): void {
       for (const from of ['earliest', { last: 1 }] as const) {
         await expectRefusal(() => bus.subscribe({ lastEventId: 0, from }), 'from', TypeError)
       }
+      expect(bus.subscriberCount).toBe(0)
     })
 
     it('refuses its own maxQueuedBytes where the bus does not measure', async () => {

@@ -14,23 +14,12 @@ async function batch(batches: Batches) {
 }
 
 describe('batches()', () => {
-  it('gives all that is ready at once', async () => {
-    const bus = busWith(0)
-    const batches = bus.subscribe().batches()
-    publish(bus, 5)
-    expect(await batch(batches)).toEqual([1, 2, 3, 4, 5])
-  })
-
-  it('gives 256 frames at the most', async () => {
+  it('gives of a replay 256 frames each, and then the rest', async () => {
     const bus = busWith(600)
     const batches = bus.subscribe({ lastEventId: 0 }).batches()
     const sizes: unknown[] = []
     for (let i = 0; i < 3; i++) sizes.push((await batch(batches)).length)
     expect(sizes).toEqual([256, 256, 89])
-    const live = bus.subscribe({ maxQueued: 1000 }).batches()
-    publish(bus, 300)
-    expect(await batch(live)).toEqual(range(601, 856))
-    expect(await batch(live)).toEqual(range(857, 900))
   })
 
   it('joins resync, replay, replay_complete, live events and warnings', async () => {
@@ -71,7 +60,7 @@ describe('batches()', () => {
     expect(await next).toEqual({ value: undefined, done: true })
   })
 
-  it('hands an event to a waiting batch, which is not counted', async () => {
+  it('hands an event to a waiting batch within the publish, and does not count it', async () => {
     const bus = busWith(0)
     const subscription = bus.subscribe({ maxQueued: 1 })
     const next = subscription.batches().next()
@@ -98,34 +87,12 @@ describe('batches()', () => {
     expect([subscription.queued, subscription.queuedBytes]).toEqual([0, 0])
   })
 
-  it('shares one stream with next(), in either order', async () => {
-    const bus = busWith(0)
-    const subscription = bus.subscribe()
-    publish(bus, 4)
-    expect(await take(subscription, 1)).toEqual([1])
-    expect(await batch(subscription.batches())).toEqual([2, 3, 4])
-    publish(bus, 1)
-    expect(await take(subscription, 1)).toEqual([5])
-  })
-
   it('of a replay may be mixed with next()', async () => {
     const bus = busWith(400)
     const subscription = bus.subscribe({ lastEventId: 0 })
     expect(await take(subscription, 3)).toEqual([1, 2, 3])
     expect(await batch(subscription.batches())).toEqual(range(4, 259))
     expect(await framesOf(subscription)).toEqual([...range(260, 400), complete(400, 400)])
-  })
-
-  it('is an async iterable of its own', async () => {
-    const bus = busWith(3)
-    const subscription = bus.subscribe({ lastEventId: 0 })
-    bus.end()
-    const all: unknown[] = []
-    for await (const frames of subscription.batches()) {
-      expect(frames.length).toBeGreaterThan(0)
-      all.push(...frames.map(notationOf))
-    }
-    expect(all).toEqual([1, 2, 3, complete(3, 3)])
   })
 
   it('gives arrays that the reader owns: changing one changes nothing else', async () => {
@@ -141,25 +108,6 @@ describe('batches()', () => {
 })
 
 describe('overlapping reads', () => {
-  it('are answered first come, first served', async () => {
-    const bus = busWith(0)
-    const subscription = bus.subscribe()
-    const [a, b, c] = [subscription.next(), subscription.next(), subscription.next()]
-    publish(bus, 2)
-    bus.close()
-    expect((await a).value?.id).toBe(1)
-    expect((await b).value?.id).toBe(2)
-    expect(await c).toEqual({ value: undefined, done: true })
-  })
-
-  it('are answered in that order by what is ready, too', async () => {
-    const bus = busWith(2)
-    const subscription = bus.subscribe({ lastEventId: 0 })
-    publish(bus, 1)
-    const results = await Promise.all([1, 2, 3, 4].map(() => subscription.next()))
-    expect(results.map((result) => notationOf(result.value as never))).toEqual([1, 2, complete(2, 2), 3])
-  })
-
   it('settle in that order', async () => {
     const bus = busWith(0)
     const subscription = bus.subscribe()

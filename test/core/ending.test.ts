@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventBus, Subscription } from '../../src/index.ts'
+import { ways, waysOfAll } from '../conformance/ending.ts'
 import { abortListeners, activeTimers, busWith, publish } from '../support/bus.ts'
 import { DONE } from '../support/frames.ts'
 import { framesOf, take } from '../support/reading.ts'
@@ -10,36 +11,10 @@ interface Scene {
   controller: AbortController
 }
 
-/** Every way in which a subscription comes to its end. */
-const ways: [string, (scene: Scene) => unknown][] = [
+/** Two more of the ways in which a subscription ends, which need to know that nothing is ready. */
+const whileIdle: typeof ways = [
   [
-    'break out of for await',
-    async ({ bus, subscription }) => {
-      publish(bus, 1)
-      for await (const _frame of subscription) break
-    },
-  ],
-  [
-    'an error thrown in the body of for await',
-    async ({ bus, subscription }) => {
-      publish(bus, 1)
-      const loop = async () => {
-        for await (const _frame of subscription) throw new Error('body')
-      }
-      await expect(loop()).rejects.toThrow('body')
-    },
-  ],
-  [
-    'break out of batches()',
-    async ({ bus, subscription }) => {
-      publish(bus, 1)
-      for await (const _batch of subscription.batches()) break
-    },
-  ],
-  ['return() of batches(), never iterated', ({ subscription }) => subscription.batches().return?.()],
-  ['return()', ({ subscription }) => subscription.return()],
-  [
-    'return() while next() is pending',
+    'return() once all was read, while next() is pending',
     async ({ subscription }) => {
       await framesOf(subscription)
       await subscription.return()
@@ -47,61 +22,28 @@ const ways: [string, (scene: Scene) => unknown][] = [
     },
   ],
   [
-    'throw()',
-    ({ subscription }) => expect(subscription.throw(new Error('thrown'))).rejects.toThrow('thrown'),
-  ],
-  ['abort', ({ controller }) => controller.abort()],
-  [
-    'abort while next() is pending',
+    'abort once all was read, while next() is pending',
     async ({ subscription, controller }) => {
       await framesOf(subscription)
       controller.abort()
       expect(await framesOf(subscription)).toEqual([DONE])
     },
   ],
-  ['eviction, never read', ({ bus }) => publish(bus, 3)],
-  [
-    'eviction, read to its end',
-    async ({ bus, subscription }) => {
-      publish(bus, 3)
-      await framesOf(subscription)
-    },
-  ],
-  [
-    'bus.end(), read to its end',
-    async ({ bus, subscription }) => {
-      bus.end()
-      await framesOf(subscription)
-    },
-  ],
-  ['bus.end(), never iterated', ({ bus }) => bus.end()],
-  [
-    'bus.close(), read to its end',
-    async ({ bus, subscription }) => {
-      bus.close()
-      await framesOf(subscription)
-    },
-  ],
-  ['bus.close(), never iterated', ({ bus }) => bus.close()],
-  ['bus.close({ drain: false })', ({ bus }) => bus.close({ drain: false })],
-  ['dispose', ({ subscription }) => subscription[Symbol.asyncDispose]()],
-  ['dispose of the bus', ({ bus }) => bus[Symbol.dispose]()],
 ]
+
+const readInPart = (bus: EventBus, signal: AbortSignal) => {
+  const subscription = bus.subscribe({ signal, maxQueued: 2, lastEventId: 0 })
+  void subscription.next()
+  return subscription
+}
 
 const kinds: [string, (bus: EventBus, signal: AbortSignal) => Subscription][] = [
   ['a live subscription', (bus, signal) => bus.subscribe({ signal, maxQueued: 2 })],
   ['a resumed one', (bus, signal) => bus.subscribe({ signal, maxQueued: 2, lastEventId: 0 })],
-  [
-    'a resumed one, read in part',
-    (bus, signal) => {
-      const subscription = bus.subscribe({ signal, maxQueued: 2, lastEventId: 0 })
-      void subscription.next()
-      return subscription
-    },
-  ],
+  ['a resumed one, read in part', readInPart],
 ]
 
-describe.each(ways)('%s', (_way, end) => {
+describe.each([...ways, ...waysOfAll, ...whileIdle])('%s', (_way, end) => {
   it.each(kinds)('leaves nothing behind: %s', async (_kind, subscribe) => {
     const timers = activeTimers()
     const controller = new AbortController()
@@ -119,10 +61,10 @@ describe.each(ways)('%s', (_way, end) => {
     expect(activeTimers()).toBe(timers)
   })
 
-  it.each(kinds)('is final for %s: afterwards done, whatever is called', async (_kind, subscribe) => {
+  it('is final, also for what was read in part: afterwards done, whatever is called', async () => {
     const bus = busWith(3)
     const controller = new AbortController()
-    const subscription = subscribe(bus, controller.signal)
+    const subscription = readInPart(bus, controller.signal)
     await end({ bus, subscription, controller })
     await framesOf(subscription)
     expect(await subscription.next()).toEqual({ value: undefined, done: true })
@@ -137,17 +79,49 @@ describe.each(ways)('%s', (_way, end) => {
   })
 })
 
-describe('abort', () => {
-  it('drops what was buffered', async () => {
-    const bus = busWith(0)
-    const controller = new AbortController()
-    const subscription = bus.subscribe({ signal: controller.signal })
-    publish(bus, 3)
-    controller.abort()
-    expect([subscription.queued, subscription.closed]).toEqual([0, true])
-    expect(await subscription.next()).toEqual({ value: undefined, done: true })
+describe('before the call returns', () => {
+  const calls: [string, (scene: Scene) => unknown][] = [
+    ['return()', ({ subscription }) => subscription.return()],
+    ['throw()', ({ subscription }) => subscription.throw('over').catch(() => {})],
+    ['dispose', ({ subscription }) => subscription[Symbol.asyncDispose]()],
+    ['abort', ({ controller }) => controller.abort()],
+    ['the publish that evicts', ({ bus }) => publish(bus, 3)],
+    ['bus.end()', ({ bus }) => bus.end()],
+    ['bus.close()', ({ bus }) => bus.close()],
+    ['bus.close({ drain: false })', ({ bus }) => bus.close({ drain: false })],
+  ]
+
+  it.each(calls)(
+    '%s has closed the subscription, and freed its slot and its abort listener',
+    (_call, end) => {
+      const bus = busWith(0)
+      const controller = new AbortController()
+      const subscription = bus.subscribe({ signal: controller.signal, maxQueued: 2 })
+      void end({ bus, subscription, controller })
+      expect([subscription.closed, abortListeners(controller.signal)]).toEqual([true, 0])
+      expect([bus.subscriberCount, bus.stats().subscribers]).toEqual([0, []])
+    },
+  )
+
+  it('a slot is free for the next one', () => {
+    const bus = busWith(0, { maxSubscribers: 1, maxQueued: 1 })
+    void bus.subscribe().return()
+    bus.subscribe()
+    publish(bus, 2)
+    expect(() => bus.subscribe()).not.toThrow()
   })
 
+  it('the bus shows that it has ended, and is closed', () => {
+    const bus = busWith(0)
+    expect([bus.ended, bus.closed]).toEqual([false, false])
+    bus.end()
+    expect([bus.ended, bus.closed]).toEqual([true, false])
+    bus.close()
+    expect([bus.ended, bus.closed]).toEqual([true, true])
+  })
+})
+
+describe('abort', () => {
   it('resolves a pending next() as done at once, also several, and a pending batch', async () => {
     const bus = busWith(0)
     const controller = new AbortController()
@@ -162,17 +136,7 @@ describe('abort', () => {
     for (const promise of pending) expect(await promise).toEqual({ value: undefined, done: true })
   })
 
-  it('stops a stream that is already evicted', async () => {
-    const bus = busWith(0)
-    const controller = new AbortController()
-    const subscription = bus.subscribe({ signal: controller.signal, maxQueued: 2 })
-    publish(bus, 3)
-    expect(await take(subscription, 1)).toEqual([1])
-    controller.abort()
-    expect(await framesOf(subscription)).toEqual([DONE])
-  })
-
-  it.each(['end', 'close'] as const)('stops a stream that drains after %s()', async (way) => {
+  it.each(['end', 'close'] as const)('stops a replay that was begun before %s()', async (way) => {
     const bus = busWith(3)
     const controller = new AbortController()
     const subscription = bus.subscribe({ signal: controller.signal, lastEventId: 0 })
@@ -201,14 +165,6 @@ describe('abort', () => {
     expect((await batches.next()).value).toHaveLength(256)
     controller.abort()
     expect(await batches.next()).toEqual({ value: undefined, done: true })
-  })
-
-  it('of one signal ends all subscriptions that were given it', () => {
-    const bus = busWith(0)
-    const controller = new AbortController()
-    for (let i = 0; i < 9; i++) bus.subscribe({ signal: controller.signal })
-    controller.abort()
-    expect(bus.subscriberCount).toBe(0)
   })
 
   it('raises no MaxListenersExceededWarning over many short subscriptions', async () => {

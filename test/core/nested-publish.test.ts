@@ -1,23 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { EventBus, type Subscription } from '../../src/index.ts'
+import { type BusEvent, EventBus, type Subscription } from '../../src/index.ts'
 import { busWith, observedBus, publish } from '../support/bus.ts'
 import { complete, DONE, EPOCH, range, resync } from '../support/frames.ts'
 import { drained, framesOf, take } from '../support/reading.ts'
+
+/** A filter that publishes when it is asked about such an event. */
+const publishing =
+  (bus: EventBus, type: string, when: (event: BusEvent) => boolean, passes = true) =>
+  (event: BusEvent) => {
+    if (when(event)) bus.publish({ type })
+    return passes
+  }
+
+const isFirst = (event: BusEvent) => event.type === 'first'
 
 describe('publishing from a filter', () => {
   it('gives ids in the order of the calls, and every subscriber sees them increasing', async () => {
     const bus = busWith(0)
     const before = bus.subscribe()
-    const publishing = bus.subscribe({
-      filter: (event) => {
-        if (event.type === 'first') bus.publish({ type: 'second' })
-        return true
-      },
-    })
+    const nesting = bus.subscribe({ filter: publishing(bus, 'second', isFirst) })
     const after = bus.subscribe()
     const first = bus.publish({ type: 'first' })
     expect(first?.id).toBe(1)
-    for (const subscription of [before, publishing, after]) {
+    for (const subscription of [before, nesting, after]) {
       expect((await drained(subscription)).values.map((frame) => [frame.id, frame.type])).toEqual([
         [1, 'first'],
         [2, 'second'],
@@ -42,12 +47,7 @@ describe('publishing from a filter', () => {
 
   it('fans the nested event out after the outer one, also to readers who wait', async () => {
     const bus = busWith(0)
-    bus.subscribe({
-      filter: (event) => {
-        if (event.type === 'first') bus.publish({ type: 'second' })
-        return false
-      },
-    })
+    bus.subscribe({ filter: publishing(bus, 'second', isFirst, false) })
     const waiting = bus.subscribe()
     const nexts = [waiting.next(), waiting.next()]
     bus.publish({ type: 'first' })
@@ -59,10 +59,7 @@ describe('publishing from a filter', () => {
     const other = bus.subscribe({ maxQueued: 20_000 })
     const chained = bus.subscribe({
       maxQueued: 20_000,
-      filter: (event) => {
-        if (event.id < 10_000) bus.publish({ type: 'tick' })
-        return true
-      },
+      filter: publishing(bus, 'tick', (event) => event.id < 10_000),
     })
     publish(bus, 1)
     expect(bus.lastEventId).toBe(10_000)
@@ -76,10 +73,7 @@ describe('publishing from a filter', () => {
     const bus = busWith(3)
     const resumed = bus.subscribe({
       lastEventId: 0,
-      filter: (event) => {
-        if (event.id === 2) bus.publish({ type: 'nested' })
-        return true
-      },
+      filter: publishing(bus, 'nested', (event) => event.id === 2),
     })
     expect(await framesOf(resumed)).toEqual([1, 2, 3, complete(3, 3), 4])
     expect(bus.lastEventId).toBe(4)
@@ -89,10 +83,7 @@ describe('publishing from a filter', () => {
     const bus = busWith(0)
     const subscription = bus.subscribe({
       maxQueued: 2,
-      filter: (event) => {
-        if (event.id < 5) bus.publish({ type: 'tick' })
-        return true
-      },
+      filter: publishing(bus, 'tick', (event) => event.id < 5),
     })
     publish(bus, 1)
     const frames = await framesOf(subscription)

@@ -26,14 +26,6 @@ describe('a replay never counts against maxQueued', () => {
     ])
   })
 
-  it('nor against maxQueuedBytes', () => {
-    const bus = busWith(50, { maxQueuedBytes: 200 })
-    const subscription = bus.subscribe({ lastEventId: 0 })
-    expect(subscription.queuedBytes).toBe(0)
-    publish(bus, 1)
-    expect(subscription.closed).toBe(false)
-  })
-
   it('nor does the resync frame, nor a warning', async () => {
     const bus = busWith(5, { ringSize: 1 })
     const subscription = bus.subscribe({ lastEventId: 0, maxQueued: 4 })
@@ -55,14 +47,6 @@ describe('a replay never counts against maxQueued', () => {
 })
 
 describe('a replay is complete', () => {
-  it('however far the ring has moved on', async () => {
-    const bus = busWith(3, { ringSize: 3 })
-    const subscription = bus.subscribe({ lastEventId: 0 })
-    publish(bus, 100)
-    expect(bus.earliestAvailableId).toBe(101)
-    expect(await framesOf(subscription)).toEqual([1, 2, 3, complete(3, 3), ...range(4, 103)])
-  })
-
   it('however slowly it is read, on a ring of many chunks', async () => {
     const bus = busWith(1000, { ringSize: 1000 })
     const subscription = bus.subscribe({ lastEventId: 0, maxQueued: 5000 })
@@ -122,15 +106,6 @@ describe('a replay is complete', () => {
     expect(await framesOf(subscription)).toEqual([2, 3, complete(3, 3), DONE])
   })
 
-  it('but abort drops it', async () => {
-    const bus = busWith(5)
-    const controller = new AbortController()
-    const subscription = bus.subscribe({ lastEventId: 0, signal: controller.signal })
-    expect(await take(subscription, 2)).toEqual([1, 2])
-    controller.abort()
-    expect(await framesOf(subscription)).toEqual([DONE])
-  })
-
   it('and close({ drain: false }) drops it, also on an ended bus', async () => {
     for (const ended of [false, true]) {
       const bus = busWith(5)
@@ -140,28 +115,6 @@ describe('a replay is complete', () => {
       bus.close({ drain: false })
       expect(await framesOf(subscription)).toEqual([DONE])
     }
-  })
-})
-
-describe('replay_complete', () => {
-  it('counts what passed the filter', async () => {
-    const bus = busWith(6)
-    const odd = bus.subscribe({ lastEventId: 0, filter: (event) => event.id % 2 === 1 })
-    expect(await framesOf(odd)).toEqual([1, 3, 5, complete(3, 5)])
-  })
-
-  it('counts nothing, and names no event, where the filter refused all', async () => {
-    const none = busWith(6).subscribe({ lastEventId: 0, filter: () => false })
-    expect(await framesOf(none)).toEqual([complete(0)])
-  })
-
-  it('comes once, before any live event', async () => {
-    const bus = busWith(2)
-    const subscription = bus.subscribe({ lastEventId: 2 })
-    publish(bus, 2)
-    expect(await framesOf(subscription)).toEqual([complete(0), 3, 4])
-    publish(bus, 1)
-    expect(await framesOf(subscription)).toEqual([5])
   })
 })
 

@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { EventBus, PublishInput } from '../../src/index.ts'
-import { type AwaitOptions, AwaitService } from '../../src/router/index.ts'
-import { abortListeners, observedBus } from '../support/bus.ts'
+import type { AwaitOptions, AwaitService } from '../../src/router/index.ts'
+import { RESPONSE, reply, service } from '../support/awaiting.ts'
+import { abortListeners } from '../support/bus.ts'
 import { isSettled } from '../support/router.ts'
-
-const RESPONSE = 'response.(accept|reject)'
-
-function service(options = {}) {
-  const { bus, reports } = observedBus(options)
-  return { bus, reports, service: new AwaitService(bus) }
-}
-
-const reply = (bus: EventBus, path = 'p', more: Partial<PublishInput> = {}) =>
-  bus.publish({ type: 'response.accept', path, ...more })
 
 describe('a reply', () => {
   it.each([

@@ -1,19 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { EventBus, type PublishInput } from '../../src/index.ts'
+import { EventBus } from '../../src/index.ts'
 import { AwaitService, AwaitTimeoutError } from '../../src/router/index.ts'
-import { abortListeners, activeTimers, observedBus } from '../support/bus.ts'
+import { RESPONSE, reply, service } from '../support/awaiting.ts'
+import { abortListeners, activeTimers } from '../support/bus.ts'
 import { isSettled } from '../support/router.ts'
 import { fakeTime, pass } from '../support/session.ts'
-
-const RESPONSE = 'response.(accept|reject)'
-
-function service(options = {}) {
-  const { bus, reports } = observedBus(options)
-  return { bus, reports, service: new AwaitService(bus) }
-}
-
-const reply = (bus: EventBus, path = 'p', more: Partial<PublishInput> = {}) =>
-  bus.publish({ type: 'response.accept', path, ...more })
 
 describe('a wait ends', () => {
   it('after 30 s, or as long as it was given from prepare on', async () => {

@@ -28,6 +28,47 @@ async function exhaust(scheduler: fc.Scheduler): Promise<void> {
 
 const ascending = (ids: number[]) => [...ids].sort((a, b) => a - b)
 
+/** Falls once `close()` or `stop()` has resolved: whoever runs then, or starts behind it, is at fault. */
+class Barrier {
+  readonly faults: string[] = []
+  /** Who runs now. */
+  readonly running = new Set<string>()
+  fell = false
+
+  start(who: string): void {
+    this.running.add(who)
+    if (this.fell) this.faults.push(`${who} started behind the barrier`)
+  }
+
+  finish(who: string): void {
+    if (this.fell) this.faults.push(`${who} ran behind the barrier`)
+    this.running.delete(who)
+  }
+
+  /** Publishes in bursts, lets the barrier fall by a `stop` from outside after so many turns, and publishes on. */
+  async check(
+    scheduler: fc.Scheduler,
+    bus: EventBus,
+    plan: number[],
+    turns: number,
+    stop: () => Promise<void>,
+  ): Promise<void> {
+    void bursts(scheduler, bus, plan)
+    const closing = (async () => {
+      for (let turn = 0; turn < turns; turn++) await scheduler.schedule(Promise.resolve())
+      await stop()
+      this.fell = true
+      if (this.running.size > 0) this.faults.push(`${[...this.running]} ran when the barrier fell`)
+    })()
+    await exhaust(scheduler)
+    await closing
+    publish(bus, 3)
+    await exhaust(scheduler)
+    expect(this.faults).toEqual([])
+    expect(bus.subscriberCount).toBe(0)
+  }
+}
+
 const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 6 })
 
 it(
@@ -88,31 +129,15 @@ it(
         fc.array(fc.integer({ min: 1, max: 10 }), { maxLength: 2 }),
         async (scheduler, plan, concurrency, fromOutside, closingIds) => {
           const bus = new EventBus({ maxQueued: 3 })
-          let running = 0
-          let closed = false
-          const faults: string[] = []
+          const barrier = new Barrier()
           const handle = subscribe(bus, { concurrency }, async ({ id }, { close }) => {
-            running++
-            if (closed) faults.push(`${id} started behind the barrier`)
+            barrier.start(`${id}`)
             await scheduler.schedule(Promise.resolve())
             if (closingIds.includes(id)) await close()
             await scheduler.schedule(Promise.resolve())
-            if (closed) faults.push(`${id} ran behind the barrier`)
-            running--
+            barrier.finish(`${id}`)
           })
-          void bursts(scheduler, bus, plan)
-          const closing = (async () => {
-            for (let turn = 0; turn < fromOutside; turn++) await scheduler.schedule(Promise.resolve())
-            await handle.close()
-            closed = true
-            if (running > 0) faults.push(`${running} were running when the barrier fell`)
-          })()
-          await exhaust(scheduler)
-          await closing
-          publish(bus, 3)
-          await exhaust(scheduler)
-          expect(faults).toEqual([])
-          expect(bus.subscriberCount).toBe(0)
+          await barrier.check(scheduler, bus, plan, fromOutside, () => handle.close())
         },
       ),
       runs(300),
@@ -133,37 +158,24 @@ it(
         fc.record({ handler: fc.nat({ max: 2 }), id: fc.integer({ min: 1, max: 8 }) }),
         async (scheduler, plan, count, fromOutside, inside) => {
           const bus = new EventBus({ maxQueued: 3 })
-          const running = new Set<string>()
-          const faults: string[] = []
-          let stopped = false
+          const barrier = new Barrier()
           const router = startRouter(bus, {
             handlers: Array.from({ length: count }, (_, number) => ({
               pattern: '**',
               async handle({ id }: { id: number }): Promise<void> {
                 const own = `${number}:${id}`
-                running.add(own)
-                if (stopped) faults.push(`${own} started behind the barrier`)
+                barrier.start(own)
                 const stopping = inside.handler === number && inside.id === id ? router.stop() : undefined
                 await scheduler.schedule(Promise.resolve())
                 await stopping
-                if (stopping && running.size > 1) faults.push(`${[...running]} ran when ${own} had stopped`)
-                running.delete(own)
+                const others = [...barrier.running].filter((who) => who !== own)
+                if (stopping && others.length > 0)
+                  barrier.faults.push(`${others} ran when ${own} had stopped`)
+                barrier.finish(own)
               },
             })),
           }) as { stop(): Promise<void> }
-          void bursts(scheduler, bus, plan)
-          const closing = (async () => {
-            for (let turn = 0; turn < fromOutside; turn++) await scheduler.schedule(Promise.resolve())
-            await router.stop()
-            stopped = true
-            if (running.size > 0) faults.push(`${[...running]} were running when the barrier fell`)
-          })()
-          await exhaust(scheduler)
-          await closing
-          publish(bus, 3)
-          await exhaust(scheduler)
-          expect(faults).toEqual([])
-          expect(bus.subscriberCount).toBe(0)
+          await barrier.check(scheduler, bus, plan, fromOutside, () => router.stop())
         },
       ),
       runs(300),
