@@ -149,7 +149,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const get = (request: Request, owner: string | undefined): Response => {
     const { headers } = request
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
-      return respond(426, 'WebSocket is not supported')
+      return respond(426, 'WebSocket unsupported')
     }
     if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM))
       return respond(406, `Accept names no ${EVENT_STREAM}`)

@@ -28,7 +28,7 @@ async function bundledSize(entry: string): Promise<number> {
  * `npm run bench` prints the first one as missed until it is reached.
  */
 const LIMITS = [
-  { entry: '', limit: 4096, today: 5560 },
+  { entry: '', limit: 4096, today: 5570 },
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
   { entry: '/web', limit: 4096, today: 5300 },
@@ -39,7 +39,7 @@ const LIMITS = [
   // Both ends of the wire, and what they stand on: bus, sessions, streams, client.
   { entry: '/acp', limit: 22_700 },
   // The bus, and 1600 bytes on top of it.
-  { entry: '/mcp', limit: 7130 },
+  { entry: '/mcp', limit: 7140 },
 ]
 
 test.each(LIMITS)('resumable-bus$entry is no larger than $limit bytes, or than it was', async (size) => {
