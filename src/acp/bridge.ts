@@ -149,10 +149,10 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   const get = (request: Request, owner: string | undefined): Response => {
     const { headers } = request
     if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
-      return respond(426, 'WebSocket unsupported')
+      return respond(426, 'WebSocket is not supported')
     }
     if (!headers.get('accept')?.toLowerCase().includes(EVENT_STREAM))
-      return respond(406, `Accept names no ${EVENT_STREAM}`)
+      return respond(406, `Accept has no ${EVENT_STREAM}`)
     const connection = connectionOf(request, owner)
     if (connection instanceof Response) return connection
     return connection.open(request, headers.get(SESSION_HEADER) || undefined)
