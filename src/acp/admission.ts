@@ -53,9 +53,9 @@ export function createAdmission(
   }
 }
 
-const otherSession = () => respond(400, 'Missing or mismatched Acp-Session-Id')
+const otherSession = () => respond(400, 'Missing or other Acp-Session-Id')
 
 // No 429, which a client takes for "later": room is made by what would have to wait behind it.
 export const tooManySessions = () => respond(409, 'Too many sessions')
-export const tooMany = () => respond(429, 'Too many requests are pending')
+export const tooMany = () => respond(429, 'Too many requests')
 export const tooLong = () => respond(400, 'The id is too long')

@@ -84,7 +84,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
     if (body instanceof Response) return body
     const { value } = body
     if (Array.isArray(value)) return json(400, batchRefusal())
-    if (!isMessage(value)) return respond(400, 'Not a JSON-RPC message')
+    if (!isMessage(value)) return respond(400, 'No JSON-RPC message')
     if (value.jsonrpc === '2.0' && value.method === 'initialize' && 'id' in value) {
       if (request.headers.get(CONNECTION_HEADER)) {
         return respond(400, 'Already initialized')
@@ -98,7 +98,7 @@ export function createAcpBridge(options: AcpBridgeOptions): AcpBridge {
   }
 
   const initialize = async (request: Request, message: Message, owner: string | undefined) => {
-    if (message.id === null || keyOf(message.id) === undefined) {
+    if (message.id === null || keyOf(message.id) === '') {
       return respond(400, 'initialize needs an id')
     }
     const { signal } = request

@@ -132,38 +132,38 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
   }
 
   const post = async (message: Message) => {
-    const session = isResponse(message) ? asked.get(keyOf(message.id) ?? '') : sessionOf(message)
-    const key = isRequest(message) ? (keyOf(message.id) as string) : undefined
+    const session = isResponse(message) ? asked.get(keyOf(message.id)) : sessionOf(message)
+    /** Empty where nobody waits for an answer. */
+    const key = isRequest(message) ? keyOf(message.id) : ''
     if (session !== undefined && !IN_A_HEADER.test(session)) {
-      if (key !== undefined) put(errorResponse(message.id, 'no stream can carry the session'))
+      if (key) put(errorResponse(message.id, 'no stream can carry it'))
       return
     }
-    if (key !== undefined)
-      asking.set(key, { id: message.id, session, method: message.method, isTaken: false })
+    if (key) asking.set(key, { id: message.id, session, method: message.method, isTaken: false })
     const init = { method: 'POST', headers: headersOf(session), body: JSON.stringify(message) }
     const sending = { mayRepeat: always, timeoutMs: settings.connectTimeoutMs, signal: life.signal }
     try {
       await send(address, init, settings, sending)
     } catch (error) {
       if (!isHttpError(error) || !isOfOne(error, key, session)) throw error
-      if (key !== undefined && asking.delete(key)) put(refusalOf(message.id, error))
+      if (asking.delete(key)) put(refusalOf(message.id, error))
       return
     } finally {
-      if (isResponse(message)) asked.delete(keyOf(message.id) ?? '')
+      if (isResponse(message)) asked.delete(keyOf(message.id))
     }
-    const request = asking.get(key ?? '')
+    const request = asking.get(key)
     if (request) request.isTaken = true
     // Behind the POST: it is what begins a session, and the stream starts before all that came since.
-    if (key !== undefined && session !== undefined) openSession(session)
+    if (key && session !== undefined) openSession(session)
   }
 
   /** Whether a refusal concerns the one request, or the one session, and nothing else. */
-  const isOfOne = ({ status }: SseHttpError, key: string | undefined, session: string | undefined) =>
-    !FATAL.has(status) && status !== 0 && (key !== undefined || (status === 409 && session !== undefined))
+  const isOfOne = ({ status }: SseHttpError, key: string, session: string | undefined) =>
+    !FATAL.has(status) && status !== 0 && (key !== '' || (status === 409 && session !== undefined))
 
   const receive = (message: Message, session?: string) => {
     const key = keyOf(message.id)
-    if (isResponse(message) && key !== undefined && message.id !== null) {
+    if (isResponse(message) && key !== '' && message.id !== null) {
       const request = asking.get(key)
       // It came before: what a client has not confirmed is sent again.
       if (!asking.delete(key)) return
@@ -173,8 +173,8 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
         sessions.get(request.session)?.events.close()
       }
     } else if (isRequest(message)) {
-      if (asked.has(key as string)) return
-      asked.set(key as string, session)
+      if (asked.has(key)) return
+      asked.set(key, session)
     }
     put(message)
   }
@@ -203,7 +203,7 @@ export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOpt
       for await (const message of events) receive(message, session)
     } catch (error) {
       if (!isHttpError(error) || error.status !== 409) return end(error)
-      reason = 'the session has expired'
+      reason = 'the session is expired'
       code = SESSION_EXPIRED
       put(ownNotification(SESSION_EXPIRED, { sessionId: session }))
     }

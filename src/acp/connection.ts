@@ -34,6 +34,8 @@ import { ENDS_SESSION, respond, SESSION_EXPIRED } from './wire.ts'
 
 const AGENT_GONE = 'the agent is gone'
 
+const named = (session: Route) => (session === undefined ? {} : { sessionId: session })
+
 export const unknownConnection = () => respond(404, 'Unknown Acp-Connection-Id')
 
 export interface Connection {
@@ -66,7 +68,7 @@ export function createConnection(
   const requests = createRequests()
   let state: 'open' | 'draining' | 'over' = 'open'
   /** Takes the answer to `initialize`, while that waits. */
-  let greeted: { readonly key: string | undefined; resolve(answer: Message): void } | undefined
+  let greeted: { readonly key: string; resolve(answer: Message): void } | undefined
   /** Runs while nobody has the connection's own stream. */
   let stopGrace = () => {}
   /** It ran out, and the connection lives for its sessions alone. */
@@ -78,10 +80,7 @@ export function createConnection(
     streamOf(session)?.publish(notification('$/cancel_request', { requestId: question.id }))
   })
 
-  const ofStream = (session: Route) => ({
-    connectionId: id,
-    ...(session !== undefined && { sessionId: session }),
-  })
+  const ofStream = (session: Route) => ({ connectionId: id, ...named(session) })
 
   const isDue = (message: Message) => !isRequest(message) || questions.isOpen(message)
 
@@ -90,6 +89,7 @@ export function createConnection(
       report({ type, ...ofStream(session) })
     const name = session === undefined ? id : `${id}/${session}`
     const stream: AcpStream = openStream(registry, name, graceMs, settings, {
+      named: named(session),
       isDue,
       // An open question that has left the ring is asked again, or it would wait for ever. The client knows its id.
       onGap(earliest) {
@@ -183,7 +183,7 @@ export function createConnection(
     const routable = named === undefined || sessions.begin(named)
     const stream = streamOf(pending?.route)
     // A session that no stream could carry is not handed out.
-    stream?.reply(routable ? message : errorResponse(message.id, 'no stream can carry the session'))
+    stream?.reply(routable ? message : errorResponse(message.id, 'no stream can carry it'))
     if (pending && ENDS_SESSION.test(`${pending.method}`) && 'result' in message) {
       sessions.get(pending.session ?? '')?.end()
     }

@@ -36,7 +36,7 @@ export function isMessage(value: unknown): value is Message {
 
 /** A call that is answered: with a method, and with an id that an answer can name. */
 export function isRequest({ jsonrpc, id, method }: Message): boolean {
-  return jsonrpc === '2.0' && typeof method === 'string' && keyOf(id) !== undefined
+  return jsonrpc === '2.0' && typeof method === 'string' && keyOf(id) !== ''
 }
 
 /** Whatever has an id and no method answers something, well or badly. */
@@ -44,11 +44,11 @@ export function isResponse(message: Message): boolean {
   return !('method' in message) && 'id' in message
 }
 
-/** `1` and `"1"` are two ids. Undefined for what is none. */
-export function keyOf(id: unknown): string | undefined {
+/** `1` and `"1"` are two ids. Empty for what is none. */
+export function keyOf(id: unknown): string {
   if (typeof id === 'string') return `s${id}`
-  if (typeof id === 'number') return Number.isFinite(id) ? `n${id}` : undefined
-  return id === null ? 'null' : undefined
+  if (typeof id === 'number') return Number.isFinite(id) ? `n${id}` : ''
+  return id === null ? 'null' : ''
 }
 
 /** The session that a call is about. */

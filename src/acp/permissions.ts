@@ -44,11 +44,11 @@ export function createQuestions(
 ): Questions {
   const open = new Map<string, Question>()
 
-  const find = (id: unknown) => open.get(keyOf(id) ?? '')
+  const find = (id: unknown) => open.get(keyOf(id))
 
   const take = (id: unknown) => {
     find(id)?.stopTimer()
-    open.delete(keyOf(id) ?? '')
+    open.delete(keyOf(id))
   }
 
   return {
@@ -63,7 +63,7 @@ export function createQuestions(
         take(id)
         onTimeout(message, session, unanswered(message))
       })
-      open.set(keyOf(id) as string, { message, session, stopTimer, place: undefined })
+      open.set(keyOf(id), { message, session, stopTimer, place: undefined })
     },
     placed(message, place) {
       const question = find(message.id)

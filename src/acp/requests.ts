@@ -41,18 +41,18 @@ export function createRequests(): Requests {
       return pending.size
     },
     isKnown(id) {
-      const key = keyOf(id) as string
+      const key = keyOf(id)
       // One that still waits is never forgotten, or it would run beside itself.
       return accepted.has(key) || pending.has(key)
     },
     accept({ id, method }, session) {
-      const key = keyOf(id) as string
+      const key = keyOf(id)
       remember(accepted, key)
       const route = method === ANSWERED_ON_CONNECTION ? undefined : session
       pending.set(key, { id, method, session, route })
     },
     settle(id) {
-      const key = keyOf(id) ?? ''
+      const key = keyOf(id)
       const found = pending.get(key)
       pending.delete(key)
       return found

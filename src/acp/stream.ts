@@ -9,6 +9,8 @@ import type { BridgeSettings } from './options.ts'
 import { openAcpTransport, outgoing } from './transport.ts'
 
 export interface StreamHooks {
+  /** Which session it is of, for what its client is told of it; nothing for a connection's own. */
+  readonly named: { readonly sessionId?: string }
   onDetach(): void
   onReclaim(): void
   onReplace(): void
@@ -83,13 +85,13 @@ export function openStream(
   const translate = (frame: Frame): unknown => {
     if (frame.id === undefined) {
       if (frame.type === 'state_resync_required') hooks.onGap(frame.data.earliestAvailableId)
-      return outgoing(frame)
+      return outgoing(frame, hooks.named)
     }
     sent = frame.id
     stuck = false
     moved?.()
     const { message } = frame.data as Said
-    return message === undefined || hooks.isDue(message) ? outgoing(frame) : undefined
+    return message === undefined || hooks.isDue(message) ? frame : undefined
   }
 
   const session = registry.create({
@@ -163,7 +165,7 @@ export function openStream(
       try {
         return session.reply(message)
       } catch {
-        return session.reply(errorResponse(message.id, 'no stream can carry the answer'))
+        return session.reply(errorResponse(message.id, 'no stream can carry it'))
       }
     },
     attach(request, cursor, invalid) {
@@ -171,7 +173,7 @@ export function openStream(
       const { transport, response } = openAcpTransport(request, bus.epoch, heartbeatMs)
       if (invalid) {
         const { epoch, earliestAvailableId } = bus
-        const data = { reason: 'invalid_cursor', earliestAvailableId, epoch }
+        const data = { ...hooks.named, reason: 'invalid_cursor', earliestAvailableId, epoch }
         void transport.send(ownNotification('state_resync_required', data))
       }
       session.attach(transport, cursor && { lastEventId: cursor.id, epoch: cursor.epoch })

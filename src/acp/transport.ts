@@ -10,10 +10,9 @@ import { type Message, ownNotification } from './messages.ts'
 /** What the end of a replay is sent as. */
 const REPLAY_COMPLETE = 'replay_complete'
 
-/** A frame of the bus as what `send` of the transport takes. The message of an event is its `data`. */
-export function outgoing(frame: Frame): unknown {
-  if (frame.id !== undefined) return frame
-  return frame.type === REPLAY_COMPLETE ? REPLAY_COMPLETE : ownNotification(frame.type, frame.data)
+/** A control frame as what `send` of the transport takes. An event is sent as it is: its `data` is the message. */
+export function outgoing({ type, data }: Frame, named: object): unknown {
+  return type === REPLAY_COMPLETE ? type : ownNotification(type, { ...named, ...(data as object) })
 }
 
 /** So many characters wait for the ones before them; then `send` waits, and the bus's queue fills. */

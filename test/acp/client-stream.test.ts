@@ -352,7 +352,7 @@ describe('the client stream', () => {
     const sent = client.sent.length
     await client.say({ id: 1, method: 'session/load', params: { sessionId: odd } })
     await client.say({ method: 'session/cancel', params: { sessionId: odd } })
-    expect((await client.reads(isAnswer(1))).error.message).toBe('no stream can carry the session')
+    expect((await client.reads(isAnswer(1))).error.message).toBe('no stream can carry it')
     await client.say({ method: '_x' })
     found.agents[0]?.chunk(session, 'unharmed')
     await client.reads(isChunk)

@@ -92,7 +92,7 @@ describe('an agent that floods', () => {
     const { own } = await begin()
     await post({ id: 'second', method: 'session/new', params: {} })
     await own.until(({ messages }) => messages.some(({ id }) => id === 'second'))
-    const error = { message: 'no stream can carry the session' }
+    const error = { message: 'no stream can carry it' }
     expect(own.messages.at(-1)).toMatchObject({ id: 'second', error })
     expect(agent.of('session/new')).toHaveLength(2)
   })
@@ -139,7 +139,7 @@ describe('an agent that floods', () => {
     agent.chunk(session, 'after')
     await stream.until(({ chunks }) => chunks.includes('after'))
     await own.until(({ messages }) => messages.some(({ id }) => id === 2))
-    const error = { code: -32603, message: 'no stream can carry the answer' }
+    const error = { code: -32603, message: 'no stream can carry it' }
     expect(stream.messages[0]).toEqual({ jsonrpc: '2.0', id: 1, error })
     expect(own.messages.at(-1)).toEqual({ jsonrpc: '2.0', id: 2, error })
   })

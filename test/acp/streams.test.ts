@@ -64,7 +64,7 @@ describe('a session stream', () => {
     expect(again.chunks).toEqual(['2'])
   })
 
-  it('tells once, as a notification, what has left the ring', async () => {
+  it('tells once, as a notification that names the session, what has left the ring', async () => {
     const { agent, begin, get } = await line({ ringSize: 2 })
     const { session, stream } = await begin()
     stream.cut()
@@ -80,7 +80,7 @@ describe('a session stream', () => {
     ])
     expect(again.messages[0]).toMatchObject({
       jsonrpc: '2.0',
-      params: { reason: 'ring_evicted', lastDeliveredId: 0, earliestAvailableId: 3 },
+      params: { sessionId: session, reason: 'ring_evicted', lastDeliveredId: 0, earliestAvailableId: 3 },
     })
   })
 
@@ -95,7 +95,7 @@ describe('a session stream', () => {
     agent.chunk(session, 'after')
     await again.until(({ chunks }) => chunks.length > 0)
     expect(again.heard).toEqual(['_resumable_bus/state_resync_required', '2 session/update'])
-    expect(again.messages[0].params.reason).toBe('invalid_cursor')
+    expect(again.messages[0].params).toMatchObject({ sessionId: session, reason: 'invalid_cursor' })
     expect(found.diagnostics).toContainEqual(
       expect.objectContaining({ type: 'invalid_last_event_id', sessionId: session }),
     )

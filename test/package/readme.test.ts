@@ -17,10 +17,19 @@ const FRAMEWORKS = [
   'koa',
   'compression',
   'redis',
+  'ws',
   '@agentclientprotocol/sdk',
   '@modelcontextprotocol/sdk',
 ]
-const TYPES = ['@redis', '@types/node', 'undici-types', '@types/express', '@types/koa', '@types/compression']
+const TYPES = [
+  '@redis',
+  '@types/node',
+  'undici-types',
+  '@types/express',
+  '@types/koa',
+  '@types/compression',
+  '@types/ws',
+]
 
 const pages = ['README.md', ...(await documentation())]
 const fences = (await Promise.all(pages.map(readFences))).flat()
