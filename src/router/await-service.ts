@@ -120,16 +120,16 @@ export class AwaitService<Bus extends BusLike = BusLike> {
   ): ReplyWaiter<Matched<EventIn<Bus>, Type>> {
     const { system, type, signal } = check('options', options, 'object')
     const patterns = { system, type }
-    const path = option(options, 'path', 'string', undefined)
+    const path = option(options, 'path', 'string')
     const since = option(options, 'since', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
-    const where = option(options, 'where', 'function', undefined)
+    const where = option(options, 'where', 'function')
     const timeoutMs = option(options, 'timeoutMs', 'number', 30_000, 0)
     check('type', type, 'string')
     checkSignal(signal)
     if (this.#stopped) throw stoppedError('the service')
 
     const way = wayOf(patterns)
-    const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
+    const waiter = new Waiter(this.#bus, { type, path, timeoutMs, where, signal })
     // With an aborted signal no slot is needed.
     if (signal?.aborted) return waiter
     try {

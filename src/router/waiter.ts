@@ -14,6 +14,7 @@ export interface Reply<Event extends BusEvent = BusEvent> {
 }
 
 export interface WaiterOptions {
+  readonly type: string
   readonly path: string | undefined
   readonly timeoutMs: number
   readonly where: ((event: never) => boolean) | undefined
@@ -48,7 +49,13 @@ export class Waiter {
     signal?.addEventListener('abort', this)
     this.holds(() => signal?.removeEventListener('abort', this))
     // 0 is off, as everywhere.
-    this.holds(after(timeoutMs || Infinity, () => this.fail(new AwaitTimeoutError(timeoutMs)), 'awaited'))
+    this.holds(
+      after(
+        timeoutMs || Infinity,
+        () => this.fail(new AwaitTimeoutError(options.type, timeoutMs)),
+        'awaited',
+      ),
+    )
     if (signal?.aborted) this.handleEvent()
   }
 

@@ -57,8 +57,8 @@ export function checkSessionOptions(options: SessionOptions) {
   const id = check('id', check('options', options, 'object').id, 'string')
   if (id === '') throw new RangeError('id must not be empty')
   const bus = checkBus(options.bus)
-  const limits: SessionLimits = option(options, 'limits', 'object', undefined) ?? {}
-  const hook = <Name extends keyof SessionOptions>(name: Name) => option(options, name, 'function', undefined)
+  const limits: SessionLimits = option(options, 'limits', 'object') ?? {}
+  const hook = <Name extends keyof SessionOptions>(name: Name) => option(options, name, 'function')
   return {
     id,
     bus,
@@ -91,5 +91,5 @@ export function checkTransport(transport: TransportStream): void {
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function checkAttachOptions(options: AttachOptions) {
   const lastEventId = option(options, 'lastEventId', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
-  return { lastEventId, epoch: option(options, 'epoch', 'string', undefined) }
+  return { lastEventId, epoch: option(options, 'epoch', 'string') }
 }
