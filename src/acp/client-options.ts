@@ -2,6 +2,7 @@
 
 import type { SseOptions } from '../client/options.ts'
 import { checkOptions } from '../client/options.ts'
+import { made } from '../client/request.ts'
 import { option } from '../internal/check.ts'
 
 /** Those of `connectSse` that make sense for a stream of several requests; each means what it means there. */
@@ -31,17 +32,13 @@ export type ClientSettings = ReturnType<typeof checkClientOptions>
 
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function checkClientOptions(options: AcpHttpStreamOptions) {
-  const sse = {
-    ...options,
-    retryMs: options?.retryMs ?? 1000,
-    maxBufferSize: options?.maxBufferSize ?? 33_554_432,
-  }
-  const headers = option(options, 'headers', 'object', undefined)
-  const checked = checkOptions(sse as SseOptions)
+  const headers = option(options, 'headers', 'object')
+  const { retryMs = 1000, maxBufferSize = 33_554_432 } = options
+  const checked = checkOptions({ ...options, retryMs, maxBufferSize } as SseOptions)
   return {
     ...checked,
-    fetch: option(options, 'fetch', 'function', undefined),
-    headers: [...new Headers(headers)],
-    credentials: option(options, 'credentials', 'string', undefined),
+    fetch: option(options, 'fetch', 'function'),
+    headers: [...made('headers', () => new Headers(headers))],
+    credentials: option(options, 'credentials', 'string'),
   }
 }

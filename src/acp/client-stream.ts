@@ -58,8 +58,8 @@ const FATAL = new Set([401, 403, 404, 410])
  * @throws TypeError or RangeError naming the option.
  */
 export function createAcpHttpStream(url: string | URL, options: AcpHttpStreamOptions = {}): MessageStream {
-  const address = addressOf(url)
   const settings = checkClientOptions(options)
+  const address = addressOf(url, settings.fetch)
   /** Aborts whatever is on its way, and ends the streams. */
   const life = new AbortController()
   /** Requests of this side, by id, and those of the agent that this side has not answered. */

@@ -1,6 +1,6 @@
 /** The options of a bridge: checked at the door, every default filled in. */
 
-import { option, wrongType } from '../internal/check.ts'
+import { check, option } from '../internal/check.ts'
 import type { AcpDiagnostic } from './diagnostics.ts'
 import type { MessageStream } from './messages.ts'
 
@@ -87,20 +87,19 @@ export function checkBridgeOptions(options: AcpBridgeOptions) {
     name: 'sessionGraceMs' | 'connectionGraceMs' | 'heartbeatMs' | 'permissionTimeoutMs',
     fallback: number,
   ) => option(options, name, 'number', fallback, 0)
-  const connectAgent = option(options, 'connectAgent', 'function', undefined)
-  if (!connectAgent) throw wrongType('connectAgent', 'of type function', connectAgent)
-  const limits: AcpLimits = option(options, 'limits', 'object', undefined) ?? {}
+  const connectAgent = check('connectAgent', check('options', options, 'object').connectAgent, 'function')
+  const limits: AcpLimits = option(options, 'limits', 'object') ?? {}
   const limit = (name: keyof AcpLimits, fallback: number) => option(limits, name, 'number', fallback)
   return {
     connectAgent,
-    authorize: option(options, 'authorize', 'function', undefined),
+    authorize: option(options, 'authorize', 'function'),
     sessionGraceMs: ms('sessionGraceMs', 60_000),
     connectionGraceMs: ms('connectionGraceMs', 60_000),
     ringSize: option(options, 'ringSize', 'number', 8000, 0),
     heartbeatMs: ms('heartbeatMs', 8000),
     // 0 = off.
     permissionTimeoutMs: ms('permissionTimeoutMs', Infinity) || Infinity,
-    onDiagnostic: option(options, 'onDiagnostic', 'function', undefined),
+    onDiagnostic: option(options, 'onDiagnostic', 'function'),
     limits: {
       maxConnections: limit('maxConnections', 4096),
       maxSessions: limit('maxSessions', 1024),

@@ -62,8 +62,8 @@ interface Read<F> {
 export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   options: ResyncGateOptions<Events> = {},
 ): ResyncGate<Events> {
-  const onResync = option(options, 'onResync', 'function', undefined)
-  const passthrough = option(options, 'passthrough', 'function', (frame) => frame.id === undefined)
+  const onResync = option(options, 'onResync', 'function')
+  const passthrough = option(options, 'passthrough', 'function', ({ id }: Frame<Events>) => id === undefined)
   const passes = (frame: Frame<Events>) => {
     try {
       return passthrough(frame)
@@ -136,7 +136,9 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
   }
 
   const open = (cursor: number | string) => {
-    const loaded = CURSOR.exec(typeof cursor === 'number' ? `${cursor}` : check('cursor', cursor, 'string'))
+    const loaded = CURSOR.exec(
+      typeof cursor === 'number' ? `${cursor}` : check('cursor', cursor, 'string or number'),
+    )
     const [, named = epoch, text] = loaded ?? []
     const id = Number(text)
     if (!Number.isSafeInteger(id)) throw new RangeError('cursor must be <id> or <epoch>:<id>')

@@ -87,7 +87,7 @@ export function checkOptions(options: SseOptions) {
     fallback: number,
   ) => option(options, name, 'number', fallback, 0)
   const call = <Name extends 'onOpen' | 'onRetry' | 'onError'>(name: Name) =>
-    option(options, name, 'function', undefined)
+    option(options, name, 'function')
   const { signal } = options
   checkSignal(signal)
   const onEvicted = option(options, 'onEvicted', 'string', 'resume')

@@ -12,11 +12,11 @@ export interface Requests {
 
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function prepareRequests(url: string | URL, options: SseOptions): Requests {
-  const address = addressOf(url)
-  const fetch = option(options, 'fetch', 'function', undefined)
-  const headers = option(options, 'headers', 'object', undefined)
+  const fetch = option(options, 'fetch', 'function')
+  const address = addressOf(url, fetch)
+  const headers = option(options, 'headers', 'object')
   const given = made('headers', () => new Headers(headers))
-  const param = option(options, 'cursorParam', 'string', undefined)
+  const param = option(options, 'cursorParam', 'string')
   if (param === '') throw new RangeError('cursorParam is empty')
   const { body, lastEventId = given.get(HEADER) ?? undefined } = options
   // Where to start, said once: later on it would be a place that the stream has left.
@@ -31,12 +31,12 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
     headers: given,
   }
   if (body !== undefined) init.body = body
-  const credentials = option(options, 'credentials', 'string', undefined)
+  const credentials = option(options, 'credentials', 'string')
   if (credentials !== undefined) init.credentials = credentials
   // Some hosts have no cache and refuse the option.
   if ('cache' in Request.prototype) init.cache = 'no-store'
   // What the platform can never send would be tried for ever. Another `fetch` may take what the platform does not.
-  if (!fetch) made('url, method, body or credentials', () => new Request(address, init))
+  if (!fetch) made('method, body or credentials', () => new Request(address, init))
 
   return {
     cursor: cursorOf(lastEventId),
@@ -53,17 +53,17 @@ export function prepareRequests(url: string | URL, options: SseOptions): Request
   }
 }
 
-/** Throws `TypeError` for what is neither. */
-export function addressOf(url: string | URL): string {
-  const address = typeof url === 'object' ? url?.href : url
-  if (typeof address !== 'string') throw wrongType('url', 'a string or a URL', url)
+/** Throws `TypeError` for what is neither, and for what the platform's `fetch`, where none is given, could never send. */
+export function addressOf(url: string | URL, fetch: unknown): string {
+  const address = check('url', typeof url === 'object' ? url?.href : url, 'string or URL')
+  if (!fetch) made('url (absolute outside browsers)', () => new Request(address))
   return address
 }
 
 const HEADER = 'Last-Event-ID'
 
 /** The platform's own errors quote what they refuse, passwords in URLs and tokens in headers included. */
-function made<T>(name: string, make: () => T): T {
+export function made<T>(name: string, make: () => T): T {
   try {
     return make()
   } catch {
@@ -74,11 +74,9 @@ function made<T>(name: string, make: () => T): T {
 /** The empty id is what a client has that has seen none. */
 function cursorOf(value: unknown): string | undefined {
   if (value === undefined || value === '') return undefined
-  if (typeof value === 'number') check('lastEventId', value, 'number', 0, Number.MAX_SAFE_INTEGER)
-  else if (/[\r\n\0]/.test(check('lastEventId', value as string, 'string'))) {
-    throw new RangeError('lastEventId must be one line')
-  }
-  return `${value}`
+  const cursor = `${check('lastEventId', value, 'string or number', 0, Number.MAX_SAFE_INTEGER)}`
+  if (/[\r\n\0]/.test(cursor)) throw new RangeError('lastEventId must be one line')
+  return cursor
 }
 
 /**

@@ -90,3 +90,7 @@ export interface BusLike {
   end(): void | Promise<void>
   close(options?: CloseOptions): void | Promise<void>
 }
+
+/** The events of a bus. */
+export type EventIn<Bus extends BusLike> =
+  ReturnType<Bus['subscribe']> extends Subscription<infer F> ? Extract<F, BusEvent> : BusEvent

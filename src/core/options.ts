@@ -41,7 +41,7 @@ const EPOCH = /^[\w-]{1,64}$/
 
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function checkBusOptions(options: EventBusOptions) {
-  const epoch = option(options, 'epoch', 'string', undefined) ?? freshEpoch()
+  const epoch = option(options, 'epoch', 'string') ?? freshEpoch()
   if (!EPOCH.test(epoch)) throw new RangeError(`epoch must match ${EPOCH}`)
   const maxRingBytes = option(options, 'maxRingBytes', 'number', Infinity)
   const maxQueuedBytes = option(options, 'maxQueuedBytes', 'number', Infinity)
@@ -54,7 +54,7 @@ export function checkBusOptions(options: EventBusOptions) {
     maxQueuedBytes,
     measured: Math.min(maxRingBytes, maxQueuedBytes) < Infinity,
     startAfterId: option(options, 'startAfterId', 'number', 0, 0, Number.MAX_SAFE_INTEGER),
-    onDiagnostic: option(options, 'onDiagnostic', 'function', undefined),
+    onDiagnostic: option(options, 'onDiagnostic', 'function'),
   }
 }
 
@@ -76,7 +76,7 @@ export function checkSubscribeOptions(options: SubscribeOptions, bus: Subscriber
     signal,
     maxSize: option(options, 'maxQueued', 'number', bus.maxQueued),
     maxBytes,
-    filter: option(options, 'filter', 'function', undefined) as Filter | undefined,
+    filter: option(options, 'filter', 'function') as Filter | undefined,
     warnings: option(options, 'warnings', 'boolean', true),
   }
 }
@@ -85,7 +85,7 @@ function countOf(from: NonNullable<SubscribeOptions['from']>, lastEventId: numbe
   if (lastEventId !== undefined) throw wrongType('from', 'left out beside lastEventId', from)
   if (from === 'earliest') return Infinity
   if (typeof from === 'string') throw new RangeError("from must be 'earliest' or { last }")
-  return check('from.last', check('from', from, 'object').last, 'number', 0)
+  return check('from.last', check('from', from, 'string or object').last, 'number', 0)
 }
 
 /** 64 random bits. `getRandomValues`, since `randomUUID` is missing on plain-http pages. */

@@ -3,18 +3,20 @@
  * names the option, never the value of a string or an object.
  */
 
-export type Kind = 'boolean' | 'function' | 'number' | 'object' | 'string'
+type Type = 'boolean' | 'function' | 'number' | 'object' | 'string'
+
+/** What a value may be, in the words of the error. No type's name is part of another's. */
+export type Kind = Type | `string or ${'number' | 'object' | 'URL'}`
 
 /**
  * Numbers are integers from `min` to `max`. Where `max` is `Infinity`, that is one of them: caps and times, whose options
  * say what 0 and `Infinity` mean.
  */
 export function check<T>(name: string, value: T, kind: Kind, min = 1, max = Infinity): T {
-  if (value === null || typeof value !== kind) throw wrongType(name, `of type ${kind}`, value)
-  const n = value as number
+  if (value === null || !kind.includes(typeof value)) throw wrongType(name, `of type ${kind}`, value)
   // The rest of `Infinity` is NaN, which is as good as none.
-  if (kind === 'number' && (!(n >= min && n <= max) || n % 1)) {
-    throw new RangeError(`${name} must be an integer from ${min} to ${max}, got ${n}`)
+  if (typeof value === 'number' && (!(value >= min && value <= max) || value % 1)) {
+    throw new RangeError(`${name} must be an integer from ${min} to ${max}, got ${value}`)
   }
   return value
 }
@@ -37,16 +39,22 @@ export function checkSignal(signal: AbortSignal | undefined): void {
 }
 
 /** One of the `options`, checked; `fallback` where it is left out. */
-export function option<O extends object, Name extends keyof O & string, F extends O[Name] | undefined>(
+export function option<
+  O extends object,
+  Name extends keyof O & string,
+  F extends O[Name] | undefined = undefined,
+>(
   options: O,
   name: Name,
   kind: Kind,
-  fallback: F,
+  fallback?: F,
   min?: number,
   max?: number,
 ): Exclude<O[Name], undefined> | F {
   const value = check('options', options, 'object')[name]
-  return value === undefined ? fallback : (check(name, value, kind, min, max) as Exclude<O[Name], undefined>)
+  return value === undefined
+    ? (fallback as F)
+    : (check(name, value, kind, min, max) as Exclude<O[Name], undefined>)
 }
 
 /** The `drain` of a `close`, default true. */

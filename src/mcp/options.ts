@@ -42,7 +42,7 @@ const OF_MEMORY = ['ringSize', 'maxBytes', 'ttlMs'] as const
  * `bus` without `namespace`.
  */
 export function createEventStore(options: MemoryStoreOptions | BusStoreOptions = {}): EventStore {
-  const namespace = option(options, 'namespace', 'string', undefined)
+  const namespace = option(options, 'namespace', 'string')
   if (namespace === '') throw new RangeError('namespace must not be empty')
   if (options.bus === undefined) {
     const bus = memoryBus(options)

@@ -8,13 +8,14 @@ import { stoppedError } from './errors.ts'
 import { filterOf, wayOf } from './match-events.ts'
 import type { Segment } from './pattern.ts'
 import { onEnd, routing } from './routed.ts'
+import type { EventIn, Matched } from './types.ts'
 import { type Reply, Waiter } from './waiter.ts'
 
-export interface AwaitOptions {
+export interface AwaitOptions<Bus extends BusLike = BusLike, Type extends string = string> {
   /** A pattern; left out, any system or none. */
   readonly system?: string | undefined
   /** A pattern. */
-  readonly type: string
+  readonly type: Type
   /** The reply's path, exactly; left out, any path or none. */
   readonly path?: string | undefined
   /** From `prepare` on, default 30,000; 0 or `Infinity` = no limit. */
@@ -25,12 +26,21 @@ export interface AwaitOptions {
    */
   readonly since?: number | undefined
   /** Asked of each event that matches; what it throws is the outcome of this wait alone. */
-  readonly where?: ((event: BusEvent) => boolean) | undefined
+  readonly where?: ((event: Matched<EventIn<Bus>, Type>) => boolean) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /** A wait under way. */
-export type ReplyWaiter = Pick<Waiter, 'wait' | 'close' | typeof Symbol.dispose>
+export interface ReplyWaiter<Event extends BusEvent = BusEvent> {
+  /**
+   * The reply. Rejects with `AwaitTimeoutError` (`code: 'await_timeout'`), an `AbortError` (`code: 'aborted'`), `code:
+   * 'stopped'` when the waiter, its service or its bus is over, or what `where` threw; never as an unhandled rejection.
+   */
+  wait(): Promise<Reply<Event>>
+  /** Waits no more, and leaves nothing behind; a `wait()` that had no outcome rejects. */
+  close(): void
+  [Symbol.dispose](): void
+}
 
 /** The waiters of one pair of patterns, which share a subscription, by their paths. */
 class Share {
@@ -88,13 +98,13 @@ class Share {
   }
 }
 
-export class AwaitService {
+export class AwaitService<Bus extends BusLike = BusLike> {
   readonly #bus: BusLike
   readonly #shares = new Map<string, Share>()
   #stopped = false
 
   /** Subscribes to nothing until somebody waits. */
-  constructor(bus: BusLike) {
+  constructor(bus: Bus) {
     this.#bus = checkBus(bus)
   }
 
@@ -105,19 +115,21 @@ export class AwaitService {
    * path all get the event. The first event that matches is the reply, later ones are nobody's. Throws `TypeError` or
    * `RangeError` naming the option, what the bus throws at `maxSubscribers`, and `code: 'stopped'` after `stop()`.
    */
-  prepare(options: AwaitOptions): ReplyWaiter {
+  prepare<const Type extends string>(
+    options: AwaitOptions<Bus, Type>,
+  ): ReplyWaiter<Matched<EventIn<Bus>, Type>> {
     const { system, type, signal } = check('options', options, 'object')
     const patterns = { system, type }
-    const path = option(options, 'path', 'string', undefined)
+    const path = option(options, 'path', 'string')
     const since = option(options, 'since', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
-    const where = option(options, 'where', 'function', undefined)
+    const where = option(options, 'where', 'function')
     const timeoutMs = option(options, 'timeoutMs', 'number', 30_000, 0)
     check('type', type, 'string')
     checkSignal(signal)
     if (this.#stopped) throw stoppedError('the service')
 
     const way = wayOf(patterns)
-    const waiter = new Waiter(this.#bus, { path, timeoutMs, where, signal })
+    const waiter = new Waiter(this.#bus, { type, path, timeoutMs, where, signal })
     // With an aborted signal no slot is needed.
     if (signal?.aborted) return waiter
     try {
@@ -137,7 +149,9 @@ export class AwaitService {
   }
 
   /** `prepare` and `wait()` in one, for replies that nobody needs to be asked for; rejects where they throw. */
-  await(options: AwaitOptions): Promise<Reply> {
+  await<const Type extends string>(
+    options: AwaitOptions<Bus, Type>,
+  ): Promise<Reply<Matched<EventIn<Bus>, Type>>> {
     try {
       return this.prepare(options).wait()
     } catch (error) {

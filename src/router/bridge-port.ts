@@ -73,7 +73,7 @@ export function bridgePort(bus: BusLike, port: PortLike): PortBridge {
       const add = op === 'subscribe'
       if (!add && op !== 'unsubscribe') return
       // A copy of an object is another one each time: nobody could name it again.
-      if (typeof id !== 'string') check('id', id, 'number', -Infinity)
+      check('id', id, 'string or number', -Infinity)
       // A bad pattern changes nothing.
       const way = add && wayOf(patterns)
       const old = ways.get(id)

@@ -2,8 +2,8 @@
 export class AwaitTimeoutError extends Error {
   readonly code = 'await_timeout'
 
-  constructor(timeoutMs: number) {
-    super(`no reply within ${timeoutMs} ms`)
+  constructor(type: string, timeoutMs: number) {
+    super(`no event ${type} within ${timeoutMs} ms`)
     this.name = 'AwaitTimeoutError'
   }
 }

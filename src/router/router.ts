@@ -113,7 +113,7 @@ export function startRouter<Bus extends BusLike, const Patterns extends readonly
   checkBus(bus)
   checkSignal(check('options', options, 'object').signal)
   if (!Array.isArray(options.handlers)) throw wrongType('handlers', 'an array', options.handlers)
-  option(options, 'onError', 'function', undefined)
+  option(options, 'onError', 'function')
   const router = new EventRouter(bus, options)
   try {
     if (!options.signal?.aborted) for (const handler of options.handlers) router.add(handler)

@@ -77,12 +77,14 @@ export class Subscriber {
     this.#handler = check('handler', handler, 'function')
     this.#options = options
     this.#concurrency = option(options, 'concurrency', 'number', 1)
-    option(options, 'onError', 'function', undefined)
-    option(options, 'onGap', 'function', undefined)
+    option(options, 'onError', 'function')
+    option(options, 'onGap', 'function')
     const { lastEventId, signal } = options
     checkSignal(signal)
     this.#runs = runs
-    this.#filter = filterOf(wayOf(typeof pattern === 'string' ? { type: pattern } : pattern))
+    this.#filter = filterOf(
+      wayOf(typeof pattern === 'string' ? { type: pattern } : check('pattern', pattern, 'string or object')),
+    )
     this.#filter.onFull = ({ id }) => {
       this.#behind = id
       // Asked from now on only: of each event, it would cost an eighth of a delivery.

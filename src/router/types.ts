@@ -1,10 +1,8 @@
 /** How a bus's event map reaches the handlers. */
 
-import type { BusEvent, BusLike, Subscription } from '../index.ts'
+import type { BusEvent } from '../index.ts'
 
-/** The events of a bus. */
-export type EventIn<Bus extends BusLike> =
-  ReturnType<Bus['subscribe']> extends Subscription<infer F> ? Extract<F, BusEvent> : BusEvent
+export type { EventIn } from '../core/bus-like.ts'
 
 /** Those of a type: one of them where the pattern is a literal that the bus's event map has, else any. */
 export type Matched<Event extends BusEvent, Type> = string extends Event['type']

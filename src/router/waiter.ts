@@ -5,8 +5,8 @@ import { dispose } from '../internal/dispose.ts'
 import { after } from '../internal/timer.ts'
 import { AwaitTimeoutError, abortError, stoppedError } from './errors.ts'
 
-export interface Reply {
-  readonly event: BusEvent
+export interface Reply<Event extends BusEvent = BusEvent> {
+  readonly event: Event
   /** The event's type is `accept` or `accepted`, or ends in `.accept` or `.accepted`. */
   readonly accepted: boolean
   /** Of a reply that is not accepted: its `data` if that is an Error, else `data.error` if that is one. */
@@ -14,9 +14,10 @@ export interface Reply {
 }
 
 export interface WaiterOptions {
+  readonly type: string
   readonly path: string | undefined
   readonly timeoutMs: number
-  readonly where: ((event: BusEvent) => boolean) | undefined
+  readonly where: ((event: never) => boolean) | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -27,8 +28,9 @@ export class Waiter {
   readonly #bus: BusLike
   readonly #epoch: string
   readonly #head: number
-  readonly #reply: Promise<Reply>
-  #resolve!: (reply: Reply | Promise<never>) => void
+  /** Whoever asks for it knows the event's type. */
+  readonly #reply: Promise<Reply<never>>
+  #resolve!: (reply: Reply<never> | Promise<never>) => void
   /** What it holds on to, as long as it waits. */
   #release: (() => void)[] | undefined = []
 
@@ -47,7 +49,13 @@ export class Waiter {
     signal?.addEventListener('abort', this)
     this.holds(() => signal?.removeEventListener('abort', this))
     // 0 is off, as everywhere.
-    this.holds(after(timeoutMs || Infinity, () => this.fail(new AwaitTimeoutError(timeoutMs)), 'awaited'))
+    this.holds(
+      after(
+        timeoutMs || Infinity,
+        () => this.fail(new AwaitTimeoutError(options.type, timeoutMs)),
+        'awaited',
+      ),
+    )
     if (signal?.aborted) this.handleEvent()
   }
 
@@ -55,15 +63,10 @@ export class Waiter {
     return this.#options.path
   }
 
-  /**
-   * The reply. Rejects with `AwaitTimeoutError` (`code: 'await_timeout'`), an `AbortError` (`code: 'aborted'`), `code:
-   * 'stopped'` when the waiter, its service or its bus is over, or what `where` threw; never as an unhandled rejection.
-   */
-  wait(): Promise<Reply> {
+  wait(): Promise<Reply<never>> {
     return this.#reply
   }
 
-  /** Waits no more, and leaves nothing behind; a `wait()` that had no outcome rejects. */
   close(): void {
     this.fail(stoppedError('the waiter'))
   }
@@ -93,9 +96,9 @@ export class Waiter {
     const { path, where } = this.#options
     if (path !== undefined && path !== event.path) return
     try {
-      if (where && !where(event)) return
+      if (where && !where(event as never)) return
       const accepted = ACCEPTED.test(event.type)
-      const reply = { event, accepted, error: accepted ? undefined : errorOf(event.data) }
+      const reply = { event: event as never, accepted, error: accepted ? undefined : errorOf(event.data) }
       this.#settle(() => reply)
     } catch (error) {
       this.fail(error)
@@ -107,7 +110,7 @@ export class Waiter {
   }
 
   /** The one end. */
-  #settle(outcome: () => Reply | Promise<never>): void {
+  #settle(outcome: () => Reply<never> | Promise<never>): void {
     const releases = this.#release
     if (!releases) return
     this.#release = undefined

@@ -1,14 +1,15 @@
 /** The options of a session: checked at the door, every default filled in. */
 
-import type { BusLike, Frame } from '../index.ts'
+import type { EventIn } from '../core/bus-like.ts'
+import type { BusLike, ControlFrame, Frame } from '../index.ts'
 import { check, checkBus, option, wrongType } from '../internal/check.ts'
 import type { TransportStream } from '../internal/transport.ts'
 
-export interface SessionOptions {
+export interface SessionOptions<Bus extends BusLike = BusLike> {
   /** Not empty. */
   id: string
   /** One per session as a rule: its `lastEventId` is what a reply waits for. */
-  bus: BusLike
+  bus: Bus
   /** How long a session outlives its transport, default 10,000 ms; 0 = not at all, `Infinity` = until it is closed. */
   graceMs?: number | undefined
   /** A `send` pending for so many milliseconds closes the transport, default 30,000; 0 = never. */
@@ -18,7 +19,7 @@ export interface SessionOptions {
    * The message for a frame, or undefined for none. Default: the frame itself. Asked once per frame and transport; what it
    * throws is reported as `callback_error` and counts as undefined.
    */
-  translate?: ((frame: Frame) => unknown) | undefined
+  translate?: ((frame: EventIn<Bus> | ControlFrame) => unknown) | undefined
   /**
    * The transport is gone, or is closed next; the session stays for `graceMs`. What a hook throws is reported as
    * `callback_error`.
@@ -56,8 +57,8 @@ export function checkSessionOptions(options: SessionOptions) {
   const id = check('id', check('options', options, 'object').id, 'string')
   if (id === '') throw new RangeError('id must not be empty')
   const bus = checkBus(options.bus)
-  const limits: SessionLimits = option(options, 'limits', 'object', undefined) ?? {}
-  const hook = <Name extends keyof SessionOptions>(name: Name) => option(options, name, 'function', undefined)
+  const limits: SessionLimits = option(options, 'limits', 'object') ?? {}
+  const hook = <Name extends keyof SessionOptions>(name: Name) => option(options, name, 'function')
   return {
     id,
     bus,
@@ -90,5 +91,5 @@ export function checkTransport(transport: TransportStream): void {
 /** Throws `TypeError` or `RangeError` naming the option. */
 export function checkAttachOptions(options: AttachOptions) {
   const lastEventId = option(options, 'lastEventId', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
-  return { lastEventId, epoch: option(options, 'epoch', 'string', undefined) }
+  return { lastEventId, epoch: option(options, 'epoch', 'string') }
 }

@@ -1,3 +1,4 @@
+import type { BusLike } from '../index.ts'
 import { check, option } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import type { SessionOptions } from './options.ts'
@@ -37,7 +38,7 @@ export class SessionRegistry {
    * A session that is here until it ends, however it ends. Throws `code: 'session_exists'` for an id that is taken,
    * `code: 'session_limit_exceeded'` at `maxSessions`, and what `new ResumableSession` throws; then nothing has changed.
    */
-  create(options: SessionOptions): ResumableSession {
+  create<Bus extends BusLike>(options: SessionOptions<Bus>): ResumableSession {
     if (this.#sessions.has(check('options', options, 'object').id)) {
       throw refusal('session_exists', 'a session of this id exists')
     }

@@ -25,7 +25,7 @@
  * the transport, whose client may be back before its `close` has returned.
  */
 
-import type { Subscription } from '../index.ts'
+import type { BusLike, Subscription } from '../index.ts'
 import { dispose } from '../internal/dispose.ts'
 import { after } from '../internal/timer.ts'
 import type { TransportStream } from '../internal/transport.ts'
@@ -54,7 +54,8 @@ export let adopt: (session: ResumableSession, owner: SessionOwner) => void
 /** A reply did not fit, though nothing is kept that a transport took before. */
 const TOO_MANY_REPLIES = 'reply_limit_exceeded'
 
-export class ResumableSession {
+/** The type argument comes from the options and concerns them alone: whatever its bus, a session is a `ResumableSession`. */
+export class ResumableSession<Bus extends BusLike = BusLike> {
   readonly id: string
   readonly #options: CheckedSessionOptions
   readonly #replies: ReplyQueue
@@ -86,8 +87,8 @@ export class ResumableSession {
    * Detached, and without a timer until its first transport was lost: a session that nobody attaches to is its owner's to
    * close. On a bus that is closed it is closed from the start. Throws `TypeError` or `RangeError` naming the option.
    */
-  constructor(options: SessionOptions) {
-    const checked = checkSessionOptions(options)
+  constructor(options: SessionOptions<Bus>) {
+    const checked = checkSessionOptions(options as SessionOptions)
     const { id, bus, limits, stallTimeoutMs, translate } = checked
     this.id = id
     this.#options = checked

@@ -576,4 +576,27 @@ describe('the client stream', () => {
     expect(make).toThrow(TypeError)
     expect(make).toThrow(new RegExp(`^${name} `))
   })
+
+  it.each([
+    ['url', '/secret', {}],
+    ['url', 'http://user:secret@host/', {}],
+    ['headers', 'http://host/', { headers: { authorization: 'Bearer secret\n' + 'x' } }],
+  ])('refuses at the door a %s that the platform cannot send, without quoting it', (name, url, options) => {
+    const make = () => createAcpHttpStream(url, options)
+    expect(make).toThrow(TypeError)
+    expect(make).toThrow(name)
+    expect(make).not.toThrow(/secret/)
+  })
+
+  it("leaves it to a fetch of the program's own what a URL may be", async () => {
+    const urls: string[] = []
+    const fetch = async (url: string) => {
+      urls.push(url)
+      return new Response(null, { status: 404 })
+    }
+    const writer = createAcpHttpStream('/acp', { fetch }).writable.getWriter()
+    const message = { jsonrpc: '2.0', id: 0, method: 'initialize' } as const
+    await expect(writer.write(message)).rejects.toMatchObject({ status: 404 })
+    expect(urls).toEqual(['/acp'])
+  })
 })

@@ -115,7 +115,9 @@ describe('resynced', () => {
   )
 
   it.each([[null], [undefined], [{}], [5n], [true]])('to %s throws a TypeError', (cursor) => {
-    expect(() => createResyncGate().resynced(cursor as never)).toThrow(/^cursor must be of type string, got/)
+    expect(() => createResyncGate().resynced(cursor as never)).toThrow(
+      /^cursor must be of type string or number, got/,
+    )
     expect(() => createResyncGate().resynced(cursor as never)).toThrow(TypeError)
   })
 

@@ -85,6 +85,21 @@ describe.each([
   })
 })
 
+test('what may be one of two types is refused by the names of both', () => {
+  const refused = (url: unknown, options: object) => () =>
+    connectSse(url as string, { fetch, ...options } as SseOptions)
+  expect(refused(7, {})).toThrow('url must be of type string or URL, got number')
+  expect(refused('http://test/', { lastEventId: true })).toThrow(
+    'lastEventId must be of type string or number, got boolean',
+  )
+})
+
+test('a URL that the platform cannot send is told apart, with what it must be where there is no page', () => {
+  expect(() => connectBus('/events')).toThrow('url (absolute outside browsers): nothing that fetch can send')
+  expect(() => connectBus('http://test/', { method: 'TRACE' })).not.toThrow(/url/)
+  connectBus('/events', { fetch }).close()
+})
+
 test('a refused option makes no request', () => {
   const server = fakeServer()
   expect(() => connectSse('http://test/', { fetch: server.fetch, maxBufferSize: 0 })).toThrow(RangeError)

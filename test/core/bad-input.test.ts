@@ -49,6 +49,12 @@ describe('new EventBus', () => {
     expect(bus.epoch).not.toBe('undefined')
   })
 
+  it.each([null, 5, true])('says of %j for the `from` of a subscriber what may stand there', (from) => {
+    expect(() => new EventBus().subscribe({ from } as never)).toThrow(
+      /^from must be of type string or object, got /,
+    )
+  })
+
   it('says nothing of a value that may be secret', () => {
     for (const options of [{ epoch: 'hunter2 hunter2' }, { ringSize: 'hunter2' }]) {
       expect(() => new EventBus(options as never)).toThrow(

@@ -21,6 +21,14 @@ describe('a wait ends', () => {
     expect(bus.subscriberCount).toBe(0)
   })
 
+  it('late with an error that names the type and the limit, and not the path, which may be a secret', async () => {
+    fakeTime()
+    const { service: replies } = service()
+    const waiter = replies.prepare({ type: RESPONSE, path: 'secret', system: 'secret', timeoutMs: 500 })
+    await pass(500)
+    await expect(waiter.wait()).rejects.toThrow(/^no event response\.\(accept\|reject\) within 500 ms$/)
+  })
+
   it.each([0, Infinity, 2 ** 31])('not within a month where the limit is %j ms', async (timeoutMs) => {
     fakeTime()
     const { service: replies } = service()

@@ -98,6 +98,17 @@ describe('a bridged port', () => {
     expect(reports).toMatchObject([report, report, report, report])
   })
 
+  it.each([undefined, null, { name: 'c' }, true])(
+    'is told what a name may be by the report of %j',
+    async (id) => {
+      const { bus, reports } = observedBus()
+      await ask(channel(bus), { op: 'subscribe', id })
+      await until(() => reports.length > 0)
+      const message = expect.stringMatching(/^id must be of type string or number, got [a-z]+$/)
+      expect(reports).toMatchObject([{ type: 'callback_error', error: { name: 'TypeError', message } }])
+    },
+  )
+
   it('has data that cannot be cloned reported, and gets the next event', async () => {
     const { bus, reports } = observedBus()
     const one = channel(bus)
