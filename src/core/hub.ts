@@ -64,18 +64,14 @@ export class Hub {
 
   /** Gives an event to every subscriber that it concerns, behind what is being given already. */
   deliver(event: BusEvent, bytes: number): void {
-    if (this.#busy) {
-      this.#waiting.push(() => this.#fanOut(event, bytes))
-      return
-    }
+    if (this.#busy) this.#waiting.push(() => this.#fanOut(event, bytes))
     // Nobody is there, as while every client is away: a tenth of a publish.
-    if (this.subscribers.size === 0) {
-      this.fannedOut = event.id
-      return
+    else if (this.subscribers.size === 0) this.fannedOut = event.id
+    else {
+      this.#busy = true
+      this.#fanOut(event, bytes)
+      this.#settle()
     }
-    this.#busy = true
-    this.#fanOut(event, bytes)
-    this.#settle()
   }
 
   /** Ends every subscription: without `drain` at once, else when what was published before has reached it. */

@@ -295,6 +295,6 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       // Bound, since a closure's context would be made at each call: 3 ns of a replayed event's 60.
       if (this.#firstWaiter !== undefined) queueMicrotask(this.#serve.bind(this))
     }
-    return given === WAITING || this.#slots.length === 0 ? NOTHING : given
+    return this.#pulling || this.#slots.length === 0 ? NOTHING : given
   }
 }

@@ -51,12 +51,13 @@ export function completeOf(replayedCount: number, lastReplayedEventId: number): 
 export class Replay implements ReplayRun {
   position: number
   done = false
+  /** The event given last: an iterator that is its own result makes no object for each, and is read at once. */
+  value: Frame | undefined
   #retained: Retained | undefined
   #resync: StateResyncRequired | undefined
   readonly #head: number
   readonly #filter: Filter | undefined
   #replayedCount = 0
-  #lastReplayedEventId = 0
 
   constructor(
     retained: Retained,
@@ -85,14 +86,15 @@ export class Replay implements ReplayRun {
       const passed = this.#filter === undefined || this.#filter.passes(event)
       if (!passed || this.done) continue
       this.#replayedCount++
-      this.#lastReplayedEventId = event.id
-      return { value: event, done: false }
+      this.value = event
+      return this as IteratorYieldResult<Frame>
     }
     if (this.done) return { value: undefined, done: true }
+    const complete = completeOf(this.#replayedCount, this.value?.id as number)
     this.done = true
     // Read to its end, it holds nothing: the queue may keep it for long.
-    this.#retained = undefined
-    return { value: completeOf(this.#replayedCount, this.#lastReplayedEventId), done: false }
+    this.#retained = this.value = undefined
+    return { value: complete, done: false }
   }
 
   [Symbol.iterator](): this {
