@@ -44,7 +44,7 @@ export function createBlockReader(
 ): (bytes: Uint8Array) => void {
   let loneId: string | undefined
   const tooLarge = () => {
-    throw new RangeError(`maxBufferSize: a block has more than ${maxBufferSize} characters of data`)
+    throw new RangeError(`maxBufferSize: a block has more than ${maxBufferSize} characters`)
   }
   /** The parser tells an id before it knows whether data follows. */
   const flush = () => {

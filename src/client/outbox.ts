@@ -23,10 +23,11 @@ export interface Outbox<T> {
 }
 
 export function createOutbox<T>(cursor: RawCursor): Outbox<T> {
-  let ready: T[] = []
-  /** The cursor before the first of them, then the one behind each. */
-  let cursors: RawCursor[] = [cursor]
+  /** A cursor, then each value with the cursor behind it: two lists would grow twice. */
+  let ready: (T | RawCursor)[] = [cursor]
+  /** Where the cursor behind the last value stands that was handed out. */
   let taken = 0
+  const left = () => (ready.length - taken) >> 1
   const waiting: ((result: Result<T> | Promise<Result<T>>) => void)[] = []
   let over = false
   let failed: unknown
@@ -34,13 +35,16 @@ export function createOutbox<T>(cursor: RawCursor): Outbox<T> {
 
   const box: Outbox<T> = {
     cursor,
-    shown: () => (taken < ready.length ? cursors[taken] : box.cursor),
+    shown: () => (left() > 0 ? (ready[taken] as RawCursor) : box.cursor),
     put(value) {
-      cursors[ready.push(value)] = box.cursor
+      ready.push(value, box.cursor)
     },
     // Not `async`: that costs a tenth of what it takes to read an event.
     next() {
-      if (taken < ready.length) return Promise.resolve({ done: false, value: ready[taken++] as T })
+      if (left() > 0) {
+        taken += 2
+        return Promise.resolve({ done: false, value: ready[taken - 1] as T })
+      }
       if (!over) {
         return new Promise((resolve) => {
           waiting.push(resolve)
@@ -58,13 +62,12 @@ export function createOutbox<T>(cursor: RawCursor): Outbox<T> {
         })
       }
       if (over) return
-      ready = []
-      cursors = [box.cursor]
+      ready = [box.cursor]
       taken = 0
     },
     handOut() {
       // All at once: whoever is served may ask again, and is then not waiting.
-      const served = waiting.splice(0, over ? Infinity : ready.length - taken)
+      const served = waiting.splice(0, over ? Infinity : left())
       for (const resolve of served) resolve(box.next())
     },
     end(error) {
