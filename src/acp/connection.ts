@@ -34,7 +34,7 @@ import { ENDS_SESSION, respond, SESSION_EXPIRED } from './wire.ts'
 
 const AGENT_GONE = 'the agent is gone'
 
-const named = (session: Route) => (session === undefined ? {} : { sessionId: session })
+const ofSession = (session: Route) => (session === undefined ? {} : { sessionId: session })
 
 export const unknownConnection = () => respond(404, 'Unknown Acp-Connection-Id')
 
@@ -80,7 +80,7 @@ export function createConnection(
     streamOf(session)?.publish(notification('$/cancel_request', { requestId: question.id }))
   })
 
-  const ofStream = (session: Route) => ({ connectionId: id, ...named(session) })
+  const ofStream = (session: Route) => ({ connectionId: id, ...ofSession(session) })
 
   const isDue = (message: Message) => !isRequest(message) || questions.isOpen(message)
 
@@ -89,7 +89,7 @@ export function createConnection(
       report({ type, ...ofStream(session) })
     const name = session === undefined ? id : `${id}/${session}`
     const stream: AcpStream = openStream(registry, name, graceMs, settings, {
-      named: named(session),
+      named: ofSession(session),
       isDue,
       // An open question that has left the ring is asked again, or it would wait for ever. The client knows its id.
       onGap(earliest) {

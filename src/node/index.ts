@@ -6,7 +6,6 @@
  */
 
 import type { ServerResponse } from 'node:http'
-import type { Http2ServerResponse } from 'node:http2'
 import type { AnyEvents, BusLike } from '../index.ts'
 import { check, wrongType } from '../internal/check.ts'
 import type { Pump, Sink } from '../internal/pump.ts'
@@ -15,7 +14,15 @@ import { answer } from '../web/answer.ts'
 import type { Bytes } from '../web/encoder.ts'
 import type { SseStreamOptions } from '../web/options.ts'
 import { openTransport, type SseTransportOptions, type TransportStream } from '../web/transport.ts'
-import { checkHeaders, isGone, type NodeRequest, type NodeResponse, sinkOf, writeHead } from './sink.ts'
+import {
+  CLOSE_TIMEOUT_MS,
+  checkHeaders,
+  isGone,
+  type NodeRequest,
+  type NodeResponse,
+  sinkOf,
+  writeHead,
+} from './sink.ts'
 
 export type { EndReason } from '../internal/pump.ts'
 export type { SseStreamOptions, StreamClosed, StreamOpened } from '../web/options.ts'
@@ -60,9 +67,6 @@ export async function serveSse<Events = AnyEvents>(
   else await pumped(stream, req, res).settled
 }
 
-/** How long a client that takes nothing may hold up a response that was closed: `server.close()` waits for it. */
-const CLOSE_TIMEOUT_MS = 500
-
 /**
  * An SSE response that a session sends its messages to. `Last-Event-ID` is the session's business: parse it with
  * `parseCursor` and give it to `session.attach`. HEAD gets the head, and a transport that is over. Once it is closed, a client
@@ -82,24 +86,14 @@ export function sseTransport(
     if (req.method === 'HEAD') {
       res.end()
       stream.settle()
-    } else {
-      // Read now: a stream that has ended has let go of its session.
-      const connection = (res as Http2ServerResponse).stream?.session
-      endSoon(transport, stream, pumped(stream, req, res), () => connection?.close())
-    }
+    } else endSoon(transport, stream, pumped(stream, req, res))
   }
   return transport
 }
 
-/** Gives what was sent before a close as long as it moves, however slowly; says `goodbye` where the bus was closed. */
-function endSoon(
-  transport: TransportStream,
-  stream: Pump,
-  { sink, settled }: Pumped,
-  goodbye: () => void,
-): void {
+/** Gives what was sent before a close as long as it moves, however slowly. */
+function endSoon(transport: TransportStream, stream: Pump, { sink, settled }: Pumped): void {
   const { close } = transport
-  let why: string | undefined
   let cancel: (() => void) | undefined
   const watch = () => {
     cancel = after(CLOSE_TIMEOUT_MS, () => {
@@ -109,17 +103,12 @@ function endSoon(
   }
   transport.close = (reason) => {
     if (transport.isClosed) return
-    why = reason
     close(reason)
     // What has moved by now says nothing.
     sink.moved?.()
     watch()
   }
-  void settled.then(() => {
-    cancel?.()
-    // A stream of the bus itself does so too: HTTP/2 has no `Connection: close`, and `server.close()` would wait.
-    if (why === 'bus_closed') goodbye()
-  })
+  void settled.then(() => cancel?.())
 }
 
 function checkPair(req: NodeRequest, res: NodeResponse): void {

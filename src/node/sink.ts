@@ -9,6 +9,9 @@ import type { Pump, Sink } from '../internal/pump.ts'
 
 const INTERNAL_ERROR = 2
 
+/** How long a client may hold up an event stream that has ended: `server.close()` waits for it. */
+export const CLOSE_TIMEOUT_MS = 500
+
 export type NodeRequest = IncomingMessage | Http2ServerRequest
 export type NodeResponse = ServerResponse | Http2ServerResponse
 

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream'
 import { check } from '../internal/check.ts'
 import { after } from '../internal/timer.ts'
 import {
+  CLOSE_TIMEOUT_MS,
   isGone,
   type NodeRequest,
   type NodeResponse,
@@ -151,9 +152,6 @@ async function send(
   }
   await ended(res, gone, headers)
 }
-
-// What a client may still take of an event stream that has ended; `server.close()` waits for it.
-const CLOSE_TIMEOUT_MS = 500
 
 function ended(res: ServerResponse, gone: AbortSignal, headers: Headers): Promise<void> {
   return new Promise((resolve) => {

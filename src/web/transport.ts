@@ -1,7 +1,7 @@
 /** One SSE stream as the transport of a session: messages in, each with the id that the session gives it. */
 
 import { check } from '../internal/check.ts'
-import { createPump, type Pump, type Source } from '../internal/pump.ts'
+import { createPump, type EndReason, type Pump, type Source } from '../internal/pump.ts'
 import { closedError, type TransportStream } from '../internal/transport.ts'
 import { cursorBlock, idLine } from '../sse/block.ts'
 import type { Bytes } from './encoder.ts'
@@ -37,7 +37,8 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
   const queue: Outgoing[] = []
   /** With the sink, and may wait for room there. */
   let sending: Outgoing | undefined
-  let isClosed = false
+  /** How the stream ends, once it takes nothing more. */
+  let ending: EndReason | undefined
   let settled!: () => void
   const closed = new Promise<void>((resolve) => {
     settled = resolve
@@ -47,7 +48,7 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     const sent = new Promise<void>((taken, refused) => {
       const bytes = encode(textOf())
       // A message's `toJSON` ran just now, and may have closed this.
-      if (isClosed) throw closedError()
+      if (ending) throw closedError()
       queue.push({ bytes, taken, refused })
     })
     // Whoever does not wait for a send need not be told that it failed.
@@ -60,7 +61,7 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     opening: () => encode(retry),
     take() {
       sending = queue.shift()
-      return sending?.bytes ?? (isClosed ? 'ended' : undefined)
+      return sending?.bytes ?? ending
     },
     taken() {
       sending?.taken()
@@ -68,10 +69,10 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     },
     beat: () => encode(HEARTBEAT),
     close() {
-      isClosed = true
+      ending ??= 'ended'
       for (const one of [sending, ...queue.splice(0)]) one?.refused(closedError())
     },
-    settled: () => settled(),
+    settled,
   }
 
   const pump = createPump(source, heartbeatMs || Infinity, stallTimeoutMs)
@@ -88,11 +89,12 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
         const frame = { v: 1, type: 'stream_error', data: { error: reason, code: reason } }
         void write(() => `event: stream_error\ndata: ${JSON.stringify(frame)}\n\n`)
       }
-      isClosed = true
+      // As a stream of the bus itself: a sink may have more to end than this one stream.
+      ending ??= reason === 'bus_closed' ? 'closed' : 'ended'
       pump.wake()
     },
     get isClosed() {
-      return isClosed
+      return !!ending
     },
     closed,
   }

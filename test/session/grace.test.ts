@@ -48,9 +48,8 @@ describe('the grace', () => {
     const scene = new Scene()
     await scene.drop(await scene.attach())
     const { signal } = scene.session
-    await pass(9_999)
     expect(scene.session.state).toBe('detached')
-    await pass(1)
+    await scene.stays(10_000)
     expect(scene.session.state).toBe('closed')
     expect(signal.aborted).toBe(true)
     expect(signal.reason).toMatchObject({ name: 'AbortError', code: 'expired' })
@@ -70,9 +69,8 @@ describe('the grace', () => {
     await pass(1000)
     expect(scene.session.state).toBe('attached')
     await scene.drop(second)
-    await pass(199)
     expect(scene.session.state).toBe('detached')
-    await pass(1)
+    await scene.stays(200)
     expect(scene.session.state).toBe('closed')
   })
 

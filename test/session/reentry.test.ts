@@ -25,9 +25,8 @@ describe('a client that comes back before the close of its transport has returne
     await pass(5000)
     expect(scene.session.state).toBe('attached')
     await scene.drop(second)
-    await pass(999)
     expect(scene.session.state).toBe('detached')
-    await pass(1)
+    await scene.stays(1000)
     expect(scene.hooks).toEqual(['detach', 'reclaim', 'detach', 'expire', 'close expired'])
   })
 

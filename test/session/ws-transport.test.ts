@@ -43,6 +43,17 @@ async function pair(): Promise<{ socket: WebSocket; client: WsClient }> {
   return { socket, client }
 }
 
+/** A send that waits for room on a socket of the platform, and is to fail. */
+async function withoutRoom() {
+  fakeTime()
+  const socket = new PlatformSocket()
+  const transport = wsTransport(socket)
+  socket.bufferedAmount = 1_000_000
+  const refused = expect(transport.send(1)).rejects.toMatchObject({ code: 'transport_closed' })
+  await flushed()
+  return { socket, transport, refused }
+}
+
 describe('over the `ws` package', () => {
   it('a message is one text of bare JSON, whatever its id', async () => {
     const { socket, client } = await pair()
@@ -141,12 +152,7 @@ describe('over the platform’s WebSocket', () => {
   })
 
   it('a send that waits fails as the socket closes', async () => {
-    fakeTime()
-    const socket = new PlatformSocket()
-    const transport = wsTransport(socket)
-    socket.bufferedAmount = 1_000_000
-    const refused = expect(transport.send(1)).rejects.toMatchObject({ code: 'transport_closed' })
-    await flushed()
+    const { socket, transport, refused } = await withoutRoom()
     socket.become(3, 'close')
     await refused
     await transport.closed
@@ -198,12 +204,7 @@ describe('over the platform’s WebSocket', () => {
   })
 
   it('a send that waits for room fails as somebody else closes the socket', async () => {
-    fakeTime()
-    const socket = new PlatformSocket()
-    const transport = wsTransport(socket)
-    socket.bufferedAmount = 1_000_000
-    const refused = expect(transport.send(1)).rejects.toMatchObject({ code: 'transport_closed' })
-    await flushed()
+    const { socket, refused } = await withoutRoom()
     socket.readyState = 2
     await pass(100)
     await refused

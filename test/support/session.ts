@@ -60,6 +60,15 @@ export class Scene {
     await flushed()
   }
 
+  /** Stays in its state for so long, and not a millisecond longer. */
+  async stays(ms: number): Promise<void> {
+    const { state } = this.session
+    await pass(ms - 1)
+    expect(this.session.state).toBe(state)
+    await pass(1)
+    expect(this.session.state).not.toBe(state)
+  }
+
   /** The client of a transport is gone, and the session knows. */
   async drop(transport: FakeTransport): Promise<void> {
     transport.drop()
