@@ -15,7 +15,7 @@ export function outgoing({ type, data }: Frame, named: object): unknown {
   return type === REPLAY_COMPLETE ? type : ownNotification(type, { ...named, ...(data as object) })
 }
 
-/** So many characters wait for the ones before them; then `send` waits, and the bus's queue fills. */
+/** So many characters wait for room; then `send` waits, and the bus's queue fills. */
 const BATCH = 16_384
 
 export interface AcpTransport {
@@ -25,7 +25,10 @@ export interface AcpTransport {
 
 /** Without `retry:`: ACP's own clients know none, and ours has a better one than all streams together. */
 export function openAcpTransport(request: Request, epoch: string, heartbeatMs: number): AcpTransport {
-  const { transport, stream, headers, write } = openTransport({ epoch, heartbeatMs, retryMs: 0 }, webBytes)
+  const { transport, stream, headers, write, add } = openTransport(
+    { epoch, heartbeatMs, retryMs: 0 },
+    webBytes,
+  )
 
   // With an id it is an event, whose JSON was made as it was published.
   const textOf = (message: unknown, id: number | undefined) => {
@@ -33,31 +36,9 @@ export function openAcpTransport(request: Request, epoch: string, heartbeatMs: n
     return message === REPLAY_COMPLETE ? `: ${REPLAY_COMPLETE}\n\n` : `data: ${JSON.stringify(message)}\n\n`
   }
 
-  /** Blocks that were accepted while others are on their way, and leave as one. */
-  let batch = ''
-  let flushed: Promise<void> | undefined
-
-  const flush = (): Promise<void> => {
-    const text = batch
-    batch = ''
-    return write(() => text)
-  }
-
   const put = (text: string): void | Promise<void> => {
     if (transport.isClosed) return write(() => text)
-    batch += text
-    flushed ??= begin()
-    return batch.length < BATCH ? undefined : flushed
-  }
-
-  /** Settles once the next batch may begin. */
-  const begin = (): Promise<void> => {
-    const begun = flush().then(() => {
-      flushed = batch === '' ? undefined : begin()
-    })
-    // Whoever does not wait for it need not be told that it failed.
-    begun.catch(() => {})
-    return begun
+    return add(text) < BATCH ? undefined : write(() => '')
   }
 
   return {
@@ -66,7 +47,6 @@ export function openAcpTransport(request: Request, epoch: string, heartbeatMs: n
       cursor: (id) => put(cursorBlock(id, epoch)),
       close(reason) {
         if (reason !== undefined) void put(textOf(farewell(reason), undefined))
-        if (batch !== '') void flush()
         transport.close()
       },
       get isClosed() {

@@ -97,6 +97,10 @@ export function sinkOf(req: NodeRequest, response: NodeResponse, pump: Pump, onS
   }
 }
 
+export function isEventStream(headers: Headers): boolean {
+  return /^text\/event-stream/.test(headers.get('content-type') ?? '')
+}
+
 /**
  * Writes status and headers. Those that were set before stay, unless `headers` names them. A stream is the last response
  * of its connection: kept alive, one that falls idle only during `server.close()` would hold that up for seconds.
@@ -104,8 +108,7 @@ export function sinkOf(req: NodeRequest, response: NodeResponse, pump: Pump, onS
 export function writeHead(res: NodeResponse, status: number, headers: Headers): void {
   if (res.headersSent) return
   const response = res as ServerResponse
-  const streams = headers.get('content-type')?.startsWith('text/event-stream')
-  if (streams && 'shouldKeepAlive' in response) response.shouldKeepAlive = false
+  if (isEventStream(headers) && 'shouldKeepAlive' in response) response.shouldKeepAlive = false
   response.statusCode = status
   for (const [name, value] of headers) {
     if (name !== 'set-cookie') response.setHeader(name, value)

@@ -2,11 +2,13 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
+import process from 'node:process'
 import type { Readable } from 'node:stream'
 import { check } from '../internal/check.ts'
 import { after } from '../internal/timer.ts'
 import {
   CLOSE_TIMEOUT_MS,
+  isEventStream,
   isGone,
   type NodeRequest,
   type NodeResponse,
@@ -137,6 +139,7 @@ async function send(
   }
   const reader = body.getReader()
   const flush = ownFlush(res)
+  const streams = isEventStream(headers)
   const cancel = () => void reader.cancel().catch(() => {})
   gone.addEventListener('abort', cancel)
   // A body may fail while the client is not reading, and then no read is there to say so.
@@ -149,13 +152,14 @@ async function send(
     const more = res.write(value)
     flush?.()
     if (!more) await drained(res, gone)
+    // It leaves with the next tick: until then frames gather where they come from, and go as one.
+    else if (streams) await nextTick()
   }
-  await ended(res, gone, headers)
+  await ended(res, gone, streams)
 }
 
-function ended(res: ServerResponse, gone: AbortSignal, headers: Headers): Promise<void> {
+function ended(res: ServerResponse, gone: AbortSignal, streams: boolean): Promise<void> {
   return new Promise((resolve) => {
-    const streams = headers.get('content-type')?.startsWith('text/event-stream')
     const { session } = (res as unknown as Http2ServerResponse).stream ?? {}
     const cancel = streams ? after(CLOSE_TIMEOUT_MS, () => res.destroy()) : () => {}
     const done = () => {
@@ -171,6 +175,8 @@ function ended(res: ServerResponse, gone: AbortSignal, headers: Headers): Promis
     if (gone.aborted) done()
   })
 }
+
+const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve))
 
 function drained(res: ServerResponse, gone: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { toNodeHandler } from '../../src/node/index.ts'
+import { sseTransport } from '../../src/web/index.ts'
 import { heard } from '../support/http-client.ts'
+import { fakeExchange } from '../support/http-fakes.ts'
 import { encode, handle, textOf } from '../support/http-fetch-handler.ts'
+import { spyOnWrites } from '../support/http-server.ts'
 import { settle, until } from '../support/until.ts'
+
+/** As long as it takes an agent to say the next thing, without a turn of the loop. */
+async function hops(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await undefined
+}
 
 describe('the response of a fetch handler', () => {
   it('comes with status, headers and body', async () => {
@@ -54,6 +63,24 @@ describe('the response of a fetch handler', () => {
       await heard(client, (t) => t.ids.length === n)
     }
     client.destroy()
+  })
+
+  it('gathers the frames of an event stream that come in one turn of the loop, behind the first', async () => {
+    const { transport, response } = sseTransport(new Request('http://localhost'))
+    const { req, res, socket } = fakeExchange()
+    const writes = spyOnWrites(res)
+    const done = toNodeHandler(() => response)(req, res)
+    await until(() => writes.length > 0)
+    await settle()
+    const before = writes.length
+    for (let id = 1; id <= 5; id++) {
+      void transport.send('', id)
+      await hops(20)
+    }
+    await until(() => socket.received.ids.length === 5)
+    expect(writes.slice(before).map((write) => write.match(/^id: /gm)?.length)).toEqual([1, 4])
+    socket.destroy()
+    await done
   })
 
   it('is not made faster than the client takes it', async () => {

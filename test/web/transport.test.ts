@@ -223,6 +223,19 @@ describe('a send', () => {
     await within(transport.closed, '`closed`')
   })
 
+  it('leaves in one chunk with all that waited beside it, and all of them settle with that', async () => {
+    const { transport, response } = webTransport(webRequest(), { stallTimeoutMs: 0, heartbeatMs: 0 })
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    const sending = Promise.all([1, 2, 3].map((id) => transport.send({ n: id }, id)))
+    const { value } = await reader.read()
+    expect(new TextDecoder().decode(value).match(/^id: \d$/gm)).toEqual(['id: 1', 'id: 2', 'id: 3'])
+    const more = reader.read()
+    await within(sending, 'the sends')
+    await reader.cancel()
+    await more
+  })
+
   it('that waits settles when the reader goes', async () => {
     const { transport, response } = webTransport(webRequest(), { stallTimeoutMs: 0, heartbeatMs: 0 })
     const sending = Promise.resolve(transport.send({ n: 1 }, 1)).then(
