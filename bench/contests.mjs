@@ -128,8 +128,8 @@ export const contests = {
   client: {
     fixture: 'client',
     samples: 6,
-    processes: 2,
-    warm: 2,
+    processes: 4,
+    warm: 8,
     contenders: {
       ours: { module: '../library/client.mjs' },
       limit: { module: '../limits/parser.mjs' },

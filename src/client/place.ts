@@ -3,10 +3,6 @@
 /** Sixteen digits: longer ones are no number that can be compared, and no bus counts so far. */
 export const CURSOR = /^(?:([\w-]{1,64}):(?!0\d))?(\d{1,16})$/
 
-// V8 copies so many characters of a slice, and compares what it copied several times as fast as a view of the chunk that
-// the id came in. `startsWith` takes longer than either.
-const COPIED = 12
-
 export interface Place {
   /** The bus's, once something named it. Ids without one belong to it. */
   epoch: string | undefined
@@ -29,16 +25,8 @@ export interface ResyncData {
 
 export function createPlace(cursor: string | undefined): Place {
   const start = CURSOR.exec(cursor ?? '')
-  /** What the server writes before its numbers; until it has written one, what it is thought to. In two pieces, too. */
-  let prefix: string
-  let head: string
-  let tail: string
-  const writes = (text: string) => {
-    prefix = text
-    head = text.slice(0, COPIED)
-    tail = text.slice(COPIED)
-  }
-  writes(`${start?.[1] ?? ''}:`)
+  /** What the server writes before its numbers; until it has written one, what it is thought to. */
+  let prefix = `${start?.[1] ?? ''}:`
 
   const place: Place = {
     epoch: start?.[1],
@@ -50,8 +38,8 @@ export function createPlace(cursor: string | undefined): Place {
         if (digit < 0 || digit > 9) return false
         number = number * 10 + digit
       }
-      if (number !== place.last + 1 || id.slice(0, head.length) !== head) return false
-      if (id.slice(COPIED, prefix.length) !== tail) return false
+      // `startsWith` takes twice as long.
+      if (number !== place.last + 1 || id.slice(0, prefix.length) !== prefix) return false
       place.last = number
       return true
     },
@@ -64,7 +52,7 @@ export function createPlace(cursor: string | undefined): Place {
       if (epoch === before && number <= place.last) return 'old'
       place.epoch = epoch
       place.last = number
-      writes(match[1] === undefined ? '' : `${epoch}:`)
+      prefix = match[1] === undefined ? '' : `${epoch}:`
       return epoch === before || before === undefined ? 'new' : 'another epoch'
     },
     resync(data) {
@@ -77,7 +65,7 @@ export function createPlace(cursor: string | undefined): Place {
       place.epoch = epoch
       place.last = reason === 'invalid_cursor' ? -1 : Number(match[2])
       // A server that writes bare ids may read no other cursors.
-      if (prefix) writes(`${epoch}:`)
+      if (prefix) prefix = `${epoch}:`
       return place.last < 0 ? undefined : prefix + place.last
     },
   }

@@ -100,6 +100,16 @@ describe('a block', () => {
   })
 })
 
+/** In two chunks, in two with an empty one between them, and byte by byte. */
+async function expectAtEveryCut(bytes: Uint8Array, whole: Awaited<ReturnType<typeof read>>): Promise<void> {
+  for (let cut = 1; cut < bytes.length; cut++) {
+    const [head, tail] = [bytes.slice(0, cut), bytes.slice(cut)]
+    expect(await read(head, tail), `cut at ${cut}`).toEqual(whole)
+    expect(await read(head, new Uint8Array(0), tail), `cut at ${cut}`).toEqual(whole)
+  }
+  expect(await read(...Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(whole)
+}
+
 describe('the same stream', () => {
   const text = [
     '\ufeffretry: 5000\r\n: comment — with dash\r\n\r\n',
@@ -115,10 +125,15 @@ describe('the same stream', () => {
   test('gives the same blocks at every cut', async () => {
     const whole = await read(bytes)
     expect(whole.blocks.map((block) => block.data)).toEqual(['grüße 🎈\nsecond', 'cr\n', 'x', '{"a":1}'])
-    for (let cut = 1; cut < bytes.length; cut++) {
-      expect(await read(bytes.slice(0, cut), bytes.slice(cut)), `cut at ${cut}`).toEqual(whole)
-    }
-    expect(await read(...Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(whole)
+    await expectAtEveryCut(bytes, whole)
+  })
+
+  test('of bytes that are no UTF-8 gives the same blocks at every cut', async () => {
+    const wrong = [0xff, 0x61, 0xc3, 0x61, 0xe2, 0x82, 0x0a]
+    const broken = Uint8Array.of(...utf8('data: '), ...wrong, ...utf8('data: ok\n\n'))
+    const whole = await read(broken)
+    expect(whole.blocks.map((block) => block.data)).toEqual(['\ufffda\ufffda\ufffd\nok'])
+    await expectAtEveryCut(broken, whole)
   })
 
   test('of any lines gives the same blocks in any chunks', async () => {
