@@ -119,7 +119,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
     ready = takeReady().filter(passes)
     ready.push(frame)
     load = undefined
-    if (onResync !== undefined) void reload(frame)
+    if (onResync) void reload(frame)
   }
 
   const reload = async (frame: StateResyncRequired) => {
@@ -210,9 +210,9 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
           if (handed < ready.length) {
             first()?.resolve({ value: ready[handed++] as Frame<Events>, done: false })
             if (handed === ready.length) takeReady()
-          } else if (broken !== undefined) throw broken.error
-          else if (failure !== undefined) throw takeFailure()?.error
-          else if (answer === undefined) {
+          } else if (broken) throw broken.error
+          else if (failure) throw takeFailure()?.error
+          else if (!answer) {
             if (asked) break
             asked = true
             Promise.resolve(input.next()).then(answered, (error) => {
@@ -224,7 +224,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
             answer = undefined
             asked = false
             judge(value)
-          } else if (load === undefined) finish()
+          } else if (!load) finish()
           else break
         }
       } catch (error) {
@@ -273,7 +273,7 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
     push(frame) {
       const failed = takeFailure()
       judge(frame)
-      if (failed !== undefined) throw failed.error
+      if (failed) throw failed.error
       return takeReady()
     },
     through,

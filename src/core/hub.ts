@@ -52,13 +52,13 @@ export class Hub {
   place(how: 'add' | 'delete', subscriber: BusSubscription, filter: Filter | undefined): void {
     if (!this.subscribers[how](subscriber)) return
     const create = filter?.busIndex
-    if (create === undefined) {
-      this.#unindexed[how](subscriber)
-      this.#listed = undefined
-    } else {
+    if (create) {
       const index = this.#indexes.get(create) ?? create()
       this.#indexes.set(create, index)
       index[how](subscriber, filter as Filter)
+    } else {
+      this.#unindexed[how](subscriber)
+      this.#listed = undefined
     }
   }
 

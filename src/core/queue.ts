@@ -173,12 +173,12 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** True where a read must wait its turn: behind others, or behind the run whose code made it. */
   get #busy(): boolean {
-    return this.#pulling || this.#firstWaiter !== undefined
+    return this.#pulling || !!this.#firstWaiter
   }
 
   /** It holds values, bare ones only, and nobody waits: the usual case, worth a tenth of a delivery. */
   get #bare(): boolean {
-    return this.#size > 0 && this.#entries === 0 && this.#firstWaiter === undefined && !this.#closed
+    return this.#size > 0 && this.#entries === 0 && !this.#firstWaiter && !this.#closed
   }
 
   #first(): T {
@@ -194,7 +194,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   #join(batch: boolean, resolve: Waiter['resolve'], reject: Waiter['reject']): void {
     const waiter: Waiter = { batch, resolve, reject, next: undefined }
-    if (this.#firstWaiter === undefined) this.#firstWaiter = waiter
+    if (!this.#firstWaiter) this.#firstWaiter = waiter
     else (this.#lastWaiter as Waiter).next = waiter
     this.#lastWaiter = waiter
     this.#serve()
@@ -202,7 +202,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
 
   /** Answers the reads that wait, as far as there is something to read. */
   #serve(): void {
-    for (let waiter = this.#firstWaiter; waiter !== undefined && !this.#pulling; waiter = this.#firstWaiter) {
+    for (let waiter = this.#firstWaiter; waiter && !this.#pulling; waiter = this.#firstWaiter) {
       try {
         const value = (waiter.batch ? this.#takeBatch() : this.#take()) as never
         if (value === NOTHING && (!this.#closed || this.#pulling)) return
@@ -221,7 +221,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       const entry = this.#slots[this.#head]
       let value: unknown = entry
       if (!(entry instanceof Entry)) this.#shift(1)
-      else if (entry.run !== undefined) value = this.#pull(entry.run)
+      else if (entry.run) value = this.#pull(entry.run)
       else {
         value = entry.value
         this.#shift(entry.bytes > 0 ? 1 : 0, 1, entry.bytes)
@@ -293,7 +293,7 @@ export class BoundedAsyncQueue<T> implements AsyncIterableIterator<T> {
       this.#pulling = given === WAITING
       if (over && this.#slots.length > 0) this.#shift(0, 1)
       // Bound, since a closure's context would be made at each call: 3 ns of a replayed event's 60.
-      if (this.#firstWaiter !== undefined) queueMicrotask(this.#serve.bind(this))
+      if (this.#firstWaiter) queueMicrotask(this.#serve.bind(this))
     }
     return this.#pulling || this.#slots.length === 0 ? NOTHING : given
   }

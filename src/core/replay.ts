@@ -75,7 +75,7 @@ export class Replay implements ReplayRun {
 
   next(): IteratorResult<Frame, undefined> {
     const resync = this.#resync
-    if (resync !== undefined) {
+    if (resync) {
       this.#resync = undefined
       this.position = resync.data.earliestAvailableId - 1
       return { value: resync, done: false }

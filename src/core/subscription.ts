@@ -153,7 +153,7 @@ export class BusSubscription extends BoundedAsyncQueue<Frame> implements Subscri
   override close(options: CloseOptions): void {
     this.#judged = options.drain === false ? this.position : this.#reached
     if (options.drain === false) {
-      if (this.#replay !== undefined) this.#replay.done = true
+      if (this.#replay) this.#replay.done = true
       this.#replay = undefined
     }
     this.#hub.place('delete', this, this.#options.filter)

@@ -33,7 +33,7 @@ export function checkBus<Bus extends { subscribe: unknown }>(bus: Bus): Bus {
 
 /** By its shape: a runtime may have more than one class of them. */
 export function checkSignal(signal: AbortSignal | undefined): void {
-  if (signal !== undefined && typeof signal?.aborted !== 'boolean') {
+  if (signal !== undefined && !(typeof signal?.addEventListener === 'function' && 'aborted' in signal)) {
     throw wrongType('signal', 'an AbortSignal', signal)
   }
 }

@@ -50,7 +50,7 @@ export class Reader {
    */
   async next(): Promise<Frame | undefined> {
     const frame = this.poll() ?? (await this.#wait())
-    if (frame !== undefined || this.position === this.#from) return frame
+    if (frame || this.position === this.#from) return frame
     this.#from = this.position
     this.#subscription = this.#subscribe(this.#subscription.epoch)
     return this.next()

@@ -66,7 +66,7 @@ export class BusEventStore implements EventStore {
     // The epoch from before: where the bus is recreated meanwhile, the id is an old one and unknown, not a wrong one.
     const { epoch } = this.#bus
     const event = await this.#bus.publish({ type: TYPE, data, namespace, stream })
-    if (event === undefined) throw new EventRejectedError()
+    if (!event) throw new EventRejectedError()
     const { id: number } = event
     if (epoch !== this.#head.epoch || number > this.#head.number) this.#head = { epoch, number }
     return formatEventId({ namespace, stream, epoch, number })
@@ -75,7 +75,7 @@ export class BusEventStore implements EventStore {
   async getStreamIdForEventId(eventId: string): Promise<string | undefined> {
     const found = await this.#find(eventId)
     this.#found.delete(eventId)
-    if (found === undefined) return undefined
+    if (!found) return undefined
     found.reader.close()
     this.#found.add(eventId)
     if (this.#found.size > MAX_FOUND) this.#found.delete(this.#found.values().next().value as string)
@@ -87,7 +87,7 @@ export class BusEventStore implements EventStore {
     const found = await this.#find(lastEventId)
     // To `''` the SDK would attach a stream on which nothing ever comes, since it was told that the id is good.
     const promised = this.#found.delete(lastEventId)
-    if (found === undefined) {
+    if (!found) {
       if (promised) throw replayGap()
       return ''
     }
@@ -95,12 +95,12 @@ export class BusEventStore implements EventStore {
     try {
       for (;;) {
         let frame = reader.poll()
-        if (frame === undefined) {
+        if (!frame) {
           // Looked at last, and nothing is awaited behind it: a message that is stored from here on finds the SDK's stream in
           // its place.
           if (reader.reached(this.#head)) return place.stream
           frame = await reader.next()
-          if (frame === undefined) throw replayGap()
+          if (!frame) throw replayGap()
         }
         if (frame.type === 'state_resync_required') throw replayGap()
         if (this.#isOf(place.stream, frame) && !isPriming(frame.data)) {

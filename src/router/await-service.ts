@@ -57,7 +57,7 @@ class Share {
     this.#empty = empty
     const filter = routing(way, (event) => {
       this.#offer(event, event.path)
-      if (event.path !== undefined) this.#offer(event, undefined)
+      if (event.path !== undefined) this.#offer(event)
     })
     this.#subscription = bus.subscribe({ filter, warnings: false })
     onEnd(this.#subscription, (error) => {
@@ -93,7 +93,7 @@ class Share {
     if (this.#over && this.kept.has(waiter)) waiter.fail(this.#over())
   }
 
-  #offer(event: BusEvent, path: string | undefined): void {
+  #offer(event: BusEvent, path?: string): void {
     for (const waiter of this.#waiters.get(path) ?? []) waiter.offer(event)
   }
 }

@@ -71,7 +71,7 @@ export class Tree<Value> {
       this.#starts.set(type, start)
     }
     const known = start.found.get(path)
-    if (known !== undefined) return known
+    if (known) return known
     const found: Value[] = []
     for (const { here } of this.#walk(start.nodes, path))
       if (here) for (const value of here) found.push(value)

@@ -21,7 +21,7 @@ const ofSubscribe: Bad[] = [
   ['lastEventId', notNumbers, [-1, 2.5, Number.NaN, Infinity, 2 ** 53]],
   ['maxQueued', notNumbers, notCaps],
   ['maxQueuedBytes', notNumbers, notCaps],
-  ['signal', [null, {}, 'abort', 5, true, new AbortController(), new EventTarget()], []],
+  ['signal', [null, {}, { aborted: false }, 'abort', 5, true, new AbortController(), new EventTarget()], []],
   ['filter', [null, 'a', {}, 5], []],
   ['warnings', [null, 'no', 0, {}], []],
   [

@@ -137,6 +137,7 @@ describe('a bad request', () => {
     ['since', { type: 'a', since: Infinity }, RangeError],
     ['where', { type: 'a', where: 'x' }, TypeError],
     ['signal', { type: 'a', signal: null }, TypeError],
+    ['signal', { type: 'a', signal: { aborted: false } }, TypeError],
   ])('is refused by the name of its option: %s in %j', async (name, options, error) => {
     const { bus, service: replies } = service()
     const good = replies.prepare({ type: 'a' })

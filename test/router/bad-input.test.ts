@@ -15,6 +15,7 @@ describe('a bad subscriber', () => {
     ['onError', { onError: 1 }, TypeError],
     ['onGap', { onGap: null }, TypeError],
     ['signal', { signal: {} }, TypeError],
+    ['signal', { signal: { aborted: false } }, TypeError],
   ]
 
   it.each(cases)('is refused by the name of its option: %s in %j', (name, options, error) => {

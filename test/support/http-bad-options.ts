@@ -57,6 +57,7 @@ export const badOptions: readonly (readonly [string, unknown, string])[] = [
   ['onOpen', 'x', 'TypeError'],
   ['onClose', null, 'TypeError'],
   ['signal', {}, 'TypeError'],
+  ['signal', { aborted: false }, 'TypeError'],
   ['signal', null, 'TypeError'],
   ['filter', 'note', 'TypeError'],
   ['warnings', 'no', 'TypeError'],
