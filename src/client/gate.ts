@@ -187,7 +187,8 @@ export function createResyncGate<Events extends EventMap<Events> = AnyEvents>(
     }
 
     const answered = (result: typeof answer) => {
-      answer = result
+      // A source that answers nothing gives no frame, which is refused; waited for, it would never come.
+      answer = Object(result)
       if (over) keepAnswer()
       else serve()
     }

@@ -213,6 +213,17 @@ describe('a source that ends', () => {
   })
 })
 
+it.each([undefined, null, 5])('a source that answers %o is refused, and ended', async (answer) => {
+  let returned = 0
+  const source = {
+    [Symbol.asyncIterator]: () => ({ next: async () => answer, return: async () => returned++ }),
+  }
+  const stream = createResyncGate().through(source as never)
+  await expect(stream.next()).rejects.toThrow(/^frame must be/)
+  expect(await settled(stream.next())).toEqual(DONE)
+  expect(returned).toBe(1)
+})
+
 function raise(message: string): never {
   throw new Error(message)
 }
