@@ -77,7 +77,7 @@ export function createBlockReader(
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   return (bytes) => {
     // Whether a character may be cut. A decoder that need not remember takes half as long, and ASCII half the room.
-    const stream = !((bytes.at(-1) as number) < 0x80)
+    const stream = !((bytes.at?.(-1) as number) < 0x80)
     parser.feed(decoder.decode(bytes, { stream }))
     flush()
   }

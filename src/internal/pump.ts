@@ -117,6 +117,8 @@ export function createPump(source: Source, beatMs: number, stallTimeoutMs: numbe
   const write = (chunk: Uint8Array) => {
     bytes += chunk.length
     launched()
+    // Writing may be what has more to say, which comes behind this.
+    writable = false
     try {
       const room = (sink as Sink).write(chunk)
       writable = room > 0
@@ -149,8 +151,11 @@ export function createPump(source: Source, beatMs: number, stallTimeoutMs: numbe
     cancelBeat = after(ms, () => {
       const left = lastWrite + beatMs - now()
       if (left > 0) return beatIn(left)
-      const beat = writable && waiting && source.beat()
-      if (beat && beat.length > 0) write(beat)
+      const beat = writable && waiting ? source.beat() : undefined
+      if (beat?.length) {
+        write(beat)
+        run()
+      }
       beatIn(beatMs)
     })
   }
@@ -163,7 +168,7 @@ export function createPump(source: Source, beatMs: number, stallTimeoutMs: numbe
 
   const finish = (reason: EndReason, last?: Uint8Array) => {
     if (over) return
-    if (last && last.length > 0) write(last)
+    if (last?.length) write(last)
     stop(reason)
     launched()
     sink?.end()
@@ -193,7 +198,7 @@ export function createPump(source: Source, beatMs: number, stallTimeoutMs: numbe
       sink = to
       beatIn(beatMs)
       const opening = source.opening()
-      if (opening.length > 0) write(opening)
+      if (opening.length) write(opening)
       // Nothing was written, and yet a sink that never takes the first frame is stuck.
       else launched()
       run()

@@ -1,8 +1,8 @@
 // What a timer of the platform can wait: a longer delay fires after a millisecond instead.
 const LONGEST = 2 ** 31 - 1
 
-/** Milliseconds that never run backwards, where the runtime has such a clock. */
-export const now = () => (globalThis.performance ?? Date).now()
+/** Milliseconds that never run backwards. */
+export const now = () => performance.now()
 
 /**
  * Calls back after any number of milliseconds, `Infinity` being never, unless the returned function is called before.

@@ -146,14 +146,19 @@ async function send(
   reader.closed.catch(() => tear(res))
   res.flushHeaders()
   for (;;) {
-    const { done, value } = await reader.read()
+    const reading = reader.read()
+    let waited = false
+    // Behind the next line, where the chunk is ready.
+    if (streams) queueMicrotask(() => queueMicrotask(() => (waited = true)))
+    const { done, value } = await reading
     if (gone.aborted) return
     if (done) break
     const more = res.write(value)
     flush?.()
     if (!more) await drained(res, gone)
-    // It leaves with the next tick: until then frames gather where they come from, and go as one.
-    else if (streams) await nextTick()
+    // It leaves with the next tick: what comes until then gathers where it comes from, and goes as one. Chunks that are
+    // ready were not gathered by anybody, and leave together as they are.
+    else if (waited) await nextTick()
   }
   await ended(res, gone, streams)
 }

@@ -72,11 +72,8 @@ export class Pump {
   async start(): Promise<void> {
     await undefined
     try {
-      while (!this.#stopped) {
-        // A promise for each event that is taken at once would be a tenth of what it costs.
-        const pending = this.#step()
-        if (pending) await pending
-      }
+      // Also where nothing is pending: others have to be able to stop this.
+      while (!this.#stopped) await this.#step()
     } catch {
       // The bus's backend or the transport: the session stays, and the client comes back with its cursor.
       if (!this.#stopped) this.#host.failed(this)

@@ -39,12 +39,9 @@ export function answer(
   const asked = maxQueuedParam === undefined ? null : query.get(maxQueuedParam)
   const outOfBounds = asked !== null && !(/^\d+$/.test(asked) && +asked >= 16 && +asked <= 2048)
   const atEnd =
-    bus.ended &&
-    !bus.closed &&
-    cursor?.id === bus.lastEventId &&
-    (cursor.epoch === undefined || cursor.epoch === bus.epoch)
+    bus.ended && !bus.closed && cursor?.id === bus.lastEventId && (cursor.epoch ?? bus.epoch) === bus.epoch
   const isHead = request.method === 'HEAD'
-  const resumes = cursor !== undefined || invalid !== undefined
+  const resumes = !!cursor || invalid !== undefined
 
   const { maxQueuedBytes, filter, warnings } = options
   const maxQueued = asked === null || outOfBounds ? options.maxQueued : +asked

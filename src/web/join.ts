@@ -13,7 +13,7 @@ export function joined(bytes: Bytes, chunks: readonly Uint8Array[], size: number
   if (last?.chunks.length === chunks.length && chunks.every((chunk, at) => chunk === last?.chunks[at])) {
     return last.joined
   }
-  if (last === undefined) {
+  if (!last) {
     queueMicrotask(() => {
       last = undefined
     })

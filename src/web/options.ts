@@ -121,7 +121,7 @@ export type CheckedOptions = ReturnType<typeof checkOptions>
 /** `retry:` out of a range, which spreads the clients of a server that went down: each one draws its own. */
 function retryBlock(min: number, max: number): string {
   const retryMs = min + Math.floor(Math.random() * (max - min + 1))
-  return retryMs === 0 ? '' : `retry: ${retryMs}\n\n`
+  return retryMs ? `retry: ${retryMs}\n\n` : ''
 }
 
 // HTTP/2 forbids them, and HTTP/1.1 gives them to whoever owns the connection.

@@ -66,7 +66,7 @@ export function streamOf(
   const encode = (frame: Frame): Encoded | null => {
     if (frame.id === undefined) return encodeControl(frame)
     const encoded = encoder.event(frame as BusEvent, subscription)
-    if (encoded !== null && replaying) {
+    if (encoded && replaying) {
       replayedCount++
       lastReplayedEventId = frame.id
     }
@@ -83,20 +83,18 @@ export function streamOf(
     const completes = type === 'replay_complete'
     // One replay to the client, that of the subscriptions before included.
     const whole = completes && continued ? { ...frame, data: { replayedCount, lastReplayedEventId } } : frame
-    const text = encoder.control(whole as Frame)
-    // A client that got no id with its replay gets a cursor behind it.
-    if (completes && lastId === primed) {
-      // Of what was replayed: a bus on a backend may be elsewhere by now than where it stood at `subscribe`.
-      const { position, epoch } = subscription
-      return { bytes: bytes.encode(text + encoder.cursor(position, epoch)), cursor: position, completes }
-    }
-    if (type === 'state_resync_required' && !replaying && text !== '') {
+    let text = encoder.control(whole as Frame)
+    let { position: cursor, epoch } = subscription as { position: number | undefined; epoch: string }
+    if (type === 'state_resync_required' && !replaying && text) {
       // Told in the middle of a stream, as a bus on a backend may: a client that reconnects is not to be told again.
-      const { earliestAvailableId, epoch } = (frame as StateResyncRequired).data
-      const cursor = earliestAvailableId - 1
-      return { bytes: bytes.encode(text + encoder.cursor(cursor, epoch)), cursor, completes }
-    }
-    return text === '' && !completes ? null : { bytes: bytes.encode(text), cursor: undefined, completes }
+      const { data } = frame as StateResyncRequired
+      cursor = data.earliestAvailableId - 1
+      epoch = data.epoch
+      // A client that got no id with its replay gets a cursor behind it, of what was replayed: a bus on a backend may be
+      // elsewhere by now than where it stood at `subscribe`.
+    } else if (!completes || lastId !== primed) cursor = undefined
+    if (cursor !== undefined) text += encoder.cursor(cursor, epoch)
+    return text || completes ? { bytes: bytes.encode(text), cursor, completes } : null
   }
 
   /** A new subscription in place of the one that was evicted, where nothing between them is lost. */
@@ -116,9 +114,9 @@ export function streamOf(
 
   /** The next frame that has something to write. */
   const ready = (): Encoded | null => {
-    while (next === null) {
+    while (!next) {
       const frame = subscription.tryNext()
-      if (frame === undefined) break
+      if (!frame) break
       next = encode(frame)
     }
     return next
@@ -136,9 +134,9 @@ export function streamOf(
         if (subscription.evicted) continue
         replaying = false
       }
-      if (first === undefined) first = one.bytes
-      else if (chunks === undefined) chunks = [first, one.bytes]
-      else chunks.push(one.bytes)
+      if (!first) first = one.bytes
+      else if (chunks) chunks.push(one.bytes)
+      else chunks = [first, one.bytes]
       size += one.bytes.length
       frames++
       lastId = one.cursor ?? lastId
@@ -193,7 +191,7 @@ export function streamOf(
 
   const written = (frame: Frame): string => {
     const text = encoder.control(frame)
-    if (text !== '') frames++
+    if (text) frames++
     return text
   }
 
@@ -228,7 +226,7 @@ export function streamOf(
   }
 
   const opened = () => {
-    if (!refused) call(onOpen, { cursor, resumed: cursor !== undefined })
+    if (!refused) call(onOpen, { cursor, resumed: !!cursor })
   }
 
   const settled = (reason: EndReason) => {

@@ -16,8 +16,11 @@ export interface SseTransportOptions extends TimeOptions {
   epoch?: string | undefined
 }
 
-/** Settles a send; more than once is once. */
-type Settle = [taken: () => void, refused: (error: unknown) => void]
+interface Outgoing {
+  text: string
+  readonly taken?: () => void
+  readonly refused?: (error: unknown) => void
+}
 
 export interface OpenTransport {
   readonly transport: TransportStream
@@ -25,18 +28,17 @@ export interface OpenTransport {
   readonly headers: Headers
   /** Sends whole blocks of text, made as they are sent, as `send` does a message. */
   readonly write: (textOf: () => string) => Promise<void>
-  /** Adds blocks that nobody waits for, while the transport is open. So many characters wait for room from then on. */
-  readonly add: (text: string) => number
+  /** What waits for room, in order. Text that is added to one of them leaves with it. */
+  readonly queue: readonly Outgoing[]
 }
 
 /** Throws `TypeError` or `RangeError` naming the option. The stream begins when it is given a sink. */
 export function openTransport(options: SseTransportOptions, { encode }: Bytes): OpenTransport {
   const { heartbeatMs, stallTimeoutMs, retry, headers } = checkOptions(options)
   const { epoch } = options
-  /** Blocks that wait for room, and leave as one chunk; the sends of these, and of those that the sink has. */
-  let blocks = ''
-  let waiting: Settle[] = []
-  let sending: Settle[] = []
+  const queue: Outgoing[] = []
+  /** With the sink, and may wait for room there. */
+  let sending: Outgoing | undefined
   /** How the stream ends, once it takes nothing more. */
   let ending: EndReason | undefined
   let settled!: () => void
@@ -44,41 +46,33 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     settled = resolve
   })
 
-  const add = (text: string): number => {
-    blocks += text
-    pump.wake()
-    return blocks.length
-  }
-
   const write = (textOf: () => string): Promise<void> => {
-    const sent = new Promise<void>((...settle) => {
+    const sent = new Promise<void>((taken, refused) => {
       const text = textOf()
       // A message's `toJSON` ran just now, and may have closed this.
       if (ending) throw closedError()
-      waiting.push(settle)
-      add(text)
+      queue.push({ text, taken, refused })
     })
     // Whoever does not wait for a send need not be told that it failed.
     sent.catch(() => {})
+    pump.wake()
     return sent
   }
 
   const source: Source = {
     opening: () => encode(retry),
     take() {
-      const text = blocks
-      blocks = ''
-      sending = waiting
-      waiting = []
-      return text ? encode(text) : ending
+      sending = queue.shift()
+      return sending ? encode(sending.text) : ending
     },
     taken() {
-      for (const [taken] of sending) taken()
+      sending?.taken?.()
+      sending = undefined
     },
     beat: () => encode(HEARTBEAT),
     close() {
       ending ??= 'ended'
-      for (const [, refused] of [...sending, ...waiting]) refused(closedError())
+      for (const one of [sending, ...queue]) one?.refused?.(closedError())
     },
     settled,
   }
@@ -94,12 +88,12 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     cursor: (id) => write(() => cursorBlock(checkId(id), epoch)),
     close(reason) {
       if (ending) return
-      if (reason !== undefined) {
-        const frame = { v: 1, type: 'stream_error', data: { error: reason, code: reason } }
-        add(`event: stream_error\ndata: ${JSON.stringify(frame)}\n\n`)
-      }
       // As a stream of the bus itself: a sink may have more to end than this one stream.
       ending = reason === 'bus_closed' ? 'closed' : 'ended'
+      if (reason !== undefined) {
+        const frame = { v: 1, type: 'stream_error', data: { error: reason, code: reason } }
+        queue.push({ text: `event: stream_error\ndata: ${JSON.stringify(frame)}\n\n` })
+      }
       pump.wake()
     },
     get isClosed() {
@@ -107,7 +101,7 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     },
     closed,
   }
-  return { transport, stream: pump, headers, write, add }
+  return { transport, stream: pump, headers, write, queue }
 }
 
 const checkId = (id: number) => check('id', id, 'number', 0, Number.MAX_SAFE_INTEGER)

@@ -98,6 +98,23 @@ describe('a block', () => {
     expect(await stream.next()).toMatchObject({ value: { data: 'a' } })
     stream.close()
   })
+
+  test.each([
+    ['ArrayBuffer', (bytes: Uint8Array) => bytes.buffer],
+    ['DataView', (bytes: Uint8Array) => new DataView(bytes.buffer)],
+  ])('may come as whatever a decoder takes: %s', async (_name, chunkOf) => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(chunkOf(utf8('data: ä\n\n')))
+        controller.close()
+      },
+    })
+    const headers = { 'content-type': 'text/event-stream' }
+    const response = { ok: true, status: 200, url: '', headers: new Headers(headers), body }
+    const stream = connectSse('http://test/', { fetch: async () => response as unknown as Response })
+    expect((await stream.next()).value).toMatchObject({ data: 'ä' })
+    stream.close()
+  })
 })
 
 /** In two chunks, in two with an empty one between them, and byte by byte. */

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { toNodeHandler } from '../../src/node/index.ts'
-import { sseTransport } from '../../src/web/index.ts'
 import { heard } from '../support/http-client.ts'
 import { fakeExchange } from '../support/http-fakes.ts'
 import { encode, handle, textOf } from '../support/http-fetch-handler.ts'
-import { spyOnWrites } from '../support/http-server.ts'
+import { serve, spyOnWrites } from '../support/http-server.ts'
 import { settle, until } from '../support/until.ts'
 
 /** As long as it takes an agent to say the next thing, without a turn of the loop. */
@@ -65,22 +64,63 @@ describe('the response of a fetch handler', () => {
     client.destroy()
   })
 
-  it('gathers the frames of an event stream that come in one turn of the loop, behind the first', async () => {
-    const { transport, response } = sseTransport(new Request('http://localhost'))
+  it('gathers what an event stream says in one turn of the loop, behind the first', async () => {
+    let said = ''
+    let wake = () => {}
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          if (said === '') await new Promise<void>((resolve) => (wake = resolve))
+          controller.enqueue(encode(said))
+          said = ''
+        },
+      },
+      { highWaterMark: 0 },
+    )
     const { req, res, socket } = fakeExchange()
     const writes = spyOnWrites(res)
-    const done = toNodeHandler(() => response)(req, res)
-    await until(() => writes.length > 0)
+    const headers = { 'content-type': 'text/event-stream' }
+    const done = toNodeHandler(() => new Response(body, { headers }))(req, res)
     await settle()
-    const before = writes.length
     for (let id = 1; id <= 5; id++) {
-      void transport.send('', id)
+      said += `id: ${id}\ndata: x\n\n`
+      wake()
       await hops(20)
     }
     await until(() => socket.received.ids.length === 5)
-    expect(writes.slice(before).map((write) => write.match(/^id: /gm)?.length)).toEqual([1, 4])
+    expect(writes.map((write) => write.match(/^id: /gm)?.length)).toEqual([1, 4])
     socket.destroy()
     await done
+  })
+
+  it('leaves in few writes of the socket where the chunks of an event stream are ready together', async () => {
+    let writes = 0
+    const server = await serve((req, res) => {
+      const socket = req.socket as unknown as Record<'_write' | '_writev', (...given: unknown[]) => unknown>
+      for (const name of ['_write', '_writev'] as const) {
+        const write = socket[name]
+        socket[name] = (...given) => {
+          writes++
+          return write.apply(socket, given)
+        }
+      }
+      const handler = toNodeHandler(
+        () =>
+          new Response(
+            new ReadableStream<Uint8Array>({
+              start(controller) {
+                for (let n = 0; n < 100; n++) controller.enqueue(encode(`data: ${n}\n\n`))
+                controller.close()
+              },
+            }),
+            { headers: { 'content-type': 'text/event-stream' } },
+          ),
+      )
+      return handler(req, res)
+    })
+    const text = await (await fetch(server.url())).text()
+    expect(text.match(/^data: /gm)).toHaveLength(100)
+    expect(writes).toBeLessThan(10)
   })
 
   it('is not made faster than the client takes it', async () => {

@@ -160,3 +160,23 @@ describe('a transport on a Node response', () => {
     await until(() => server.exchanges[0]?.settled === true, '`closed`', 1000)
   })
 })
+
+describe('a transport whose response is written to by middleware', () => {
+  it('settles a send from whose write another one is sent', async () => {
+    const { req, res, socket } = fakeExchange()
+    const write = res.write.bind(res) as (...given: unknown[]) => boolean
+    const transport = sseTransport(req, res, { heartbeatMs: 0 })
+    await until(() => socket.received.items.length > 0)
+    let inner: Promise<void> | undefined
+    res.write = ((...given: unknown[]) => {
+      res.write = write as typeof res.write
+      inner = transport.send('inner') as Promise<void>
+      return write(...given)
+    }) as typeof res.write
+    const outer = transport.send('outer') as Promise<void>
+    await within(outer, 'the outer send', 500)
+    await within(inner as unknown as Promise<void>, 'the inner send', 500)
+    await until(() => socket.received.payloads.length === 2)
+    expect(socket.received.payloads).toEqual(['outer', 'inner'])
+  })
+})

@@ -28,18 +28,18 @@ async function bundledSize(entry: string): Promise<number> {
  * `npm run bench` prints the first one as missed until it is reached.
  */
 const LIMITS = [
-  { entry: '', limit: 4096, today: 5570 },
+  { entry: '', limit: 4096, today: 5567 },
   { entry: '/sse', limit: 1024 },
   { entry: '/last-event-id', limit: 512 },
-  { entry: '/web', limit: 4096, today: 5300 },
-  { entry: '/session', limit: 4096, today: 4460 },
+  { entry: '/web', limit: 4096, today: 5280 },
+  { entry: '/session', limit: 4096, today: 4445 },
   // 1812 bytes of it are the parser's, about 1200 the gate's.
   { entry: '/client', limit: 4096, today: 7005 },
   { entry: '/router', limit: 3072, today: 5030 },
   // Both ends of the wire, and what they stand on: bus, sessions, streams, client.
-  { entry: '/acp', limit: 22_640 },
+  { entry: '/acp', limit: 22_665 },
   // The bus, and 1600 bytes on top of it.
-  { entry: '/mcp', limit: 7140 },
+  { entry: '/mcp', limit: 7125 },
 ]
 
 test.each(LIMITS)('resumable-bus$entry is no larger than $limit bytes, or than it was', async (size) => {
