@@ -20,10 +20,11 @@ interface Owner {
 export class Run implements HandlerContext {
   readonly owner: Owner
   readonly event: BusEvent
+  // The next two are not there from the start: most calls are over as they return, and would be half again as large.
   /** When it has finished; there from its first `await` on. */
-  done: Promise<void> | undefined
+  declare done?: Promise<void>
   /** The calls that wait for it. */
-  waiters: Set<Run> | undefined
+  declare waiters?: Set<Run>
 
   constructor(owner: Owner, event: BusEvent) {
     this.owner = owner
