@@ -6,10 +6,12 @@ import { serve } from '../support/http-server.ts'
 import { fakeClock } from '../support/http-surfaces.ts'
 import { settle, until, within } from '../support/until.ts'
 
+const MESSAGES = 30
 const message = 'x'.repeat(16_000)
 
 describe('sends that nobody waits for', () => {
   const overHttp2 = async (stallTimeoutMs: number) => {
+    const clock = fakeClock()
     let transport: ReturnType<typeof nodeTransport> | undefined
     const server = await serve(
       (req, res) => {
@@ -28,49 +30,39 @@ describe('sends that nobody waits for', () => {
     await once(stream, 'response')
     const open = transport as unknown as ReturnType<typeof nodeTransport>
     const outcomes: string[] = []
-    const sendAll = (count: number) => {
-      for (let n = 0; n < count; n++) {
-        const sent = open.send(message) as Promise<void>
-        sent.then(
-          () => outcomes.push('taken'),
-          () => outcomes.push('refused'),
-        )
-      }
+    for (let n = 0; n < MESSAGES; n++) {
+      const sent = open.send(message) as Promise<void>
+      sent.then(
+        () => outcomes.push('taken'),
+        () => outcomes.push('refused'),
+      )
     }
-    return { transport: open, stream, outcomes, sendAll }
+    /** Takes what is there every so many milliseconds, until all has come. */
+    const readEvery = async (ms: number) => {
+      for (let got = 0; got < MESSAGES * message.length && !stream.closed; ) {
+        await until(() => stream.readableLength > 0 || stream.closed || stream.destroyed)
+        got += (stream.read() as Buffer | null)?.length ?? 0
+        await settle()
+        await clock.pass(ms)
+      }
+      stream.resume()
+    }
+    return { transport: open, outcomes, readEvery }
   }
 
   it('are no stall to a client of HTTP/2 that reads slowly', async () => {
-    const clock = fakeClock()
-    const { transport, stream, outcomes, sendAll } = await overHttp2(1000)
-    sendAll(30)
-    let got = 0
-    while (got < 30 * message.length && !stream.closed) {
-      await until(() => stream.readableLength > 0 || stream.closed || stream.destroyed)
-      got += (stream.read() as Buffer | null)?.length ?? 0
-      await settle()
-      await clock.pass(400)
-    }
+    const { transport, outcomes, readEvery } = await overHttp2(1000)
+    await readEvery(400)
     expect(transport.isClosed).toBe(false)
     expect(outcomes).not.toContain('refused')
     transport.close()
-    stream.resume()
     await within(transport.closed, '`closed`')
   })
 
   it('are given to a client of HTTP/2 that reads slowly behind a close, too', async () => {
-    const clock = fakeClock()
-    const { transport, stream, outcomes, sendAll } = await overHttp2(0)
-    sendAll(30)
+    const { transport, outcomes, readEvery } = await overHttp2(0)
     transport.close()
-    let got = 0
-    while (got < 30 * message.length && !stream.closed) {
-      await until(() => stream.readableLength > 0 || stream.closed || stream.destroyed)
-      got += (stream.read() as Buffer | null)?.length ?? 0
-      await settle()
-      await clock.pass(250)
-    }
-    stream.resume()
+    await readEvery(250)
     await within(transport.closed, '`closed`')
     expect(outcomes).not.toContain('refused')
   })
