@@ -76,7 +76,8 @@ export function createBlockReader(
   // The parser strips the byte order mark, of which a decoder would strip a second one.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   return (bytes) => {
-    // Whether a character may be cut. A decoder that need not remember takes half as long, and ASCII half the room.
+    // Whether a character may be cut. A decoder that need not remember takes half as long, and ASCII half the room. What has
+    // no `at` is read all the same: a `fetch` of the user's own may give whatever a decoder takes.
     const stream = !((bytes.at?.(-1) as number) < 0x80)
     parser.feed(decoder.decode(bytes, { stream }))
     flush()

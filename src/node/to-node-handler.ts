@@ -148,7 +148,7 @@ async function send(
   for (;;) {
     const reading = reader.read()
     let waited = false
-    // Behind the next line, where the chunk is ready.
+    // Comes too late to be seen behind the `await` where the chunk is ready, and in time where it is not.
     if (streams) queueMicrotask(() => queueMicrotask(() => (waited = true)))
     const { done, value } = await reading
     if (gone.aborted) return

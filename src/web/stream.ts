@@ -84,17 +84,17 @@ export function streamOf(
     // One replay to the client, that of the subscriptions before included.
     const whole = completes && continued ? { ...frame, data: { replayedCount, lastReplayedEventId } } : frame
     let text = encoder.control(whole as Frame)
-    let { position: cursor, epoch } = subscription as { position: number | undefined; epoch: string }
-    if (type === 'state_resync_required' && !replaying && text) {
+    let at: { readonly position: number; readonly epoch: string } | undefined
+    // A client that got no id with its replay gets a cursor behind it, of what was replayed: a bus on a backend may be
+    // elsewhere by now than where it stood at `subscribe`.
+    if (completes && lastId === primed) at = subscription
+    else if (type === 'state_resync_required' && !replaying && text) {
       // Told in the middle of a stream, as a bus on a backend may: a client that reconnects is not to be told again.
-      const { data } = frame as StateResyncRequired
-      cursor = data.earliestAvailableId - 1
-      epoch = data.epoch
-      // A client that got no id with its replay gets a cursor behind it, of what was replayed: a bus on a backend may be
-      // elsewhere by now than where it stood at `subscribe`.
-    } else if (!completes || lastId !== primed) cursor = undefined
-    if (cursor !== undefined) text += encoder.cursor(cursor, epoch)
-    return text || completes ? { bytes: bytes.encode(text), cursor, completes } : null
+      const { earliestAvailableId, epoch } = (frame as StateResyncRequired).data
+      at = { position: earliestAvailableId - 1, epoch }
+    }
+    if (at) text += encoder.cursor(at.position, at.epoch)
+    return text || completes ? { bytes: bytes.encode(text), cursor: at?.position, completes } : null
   }
 
   /** A new subscription in place of the one that was evicted, where nothing between them is lost. */
@@ -198,8 +198,8 @@ export function streamOf(
   /** The `stream_error` that a reason `{ code, error }` asks for, or nothing. */
   const errorText = (reason: unknown): string => {
     const { code, error } = (reason ?? {}) as { code?: unknown; error?: unknown }
-    if (typeof code !== 'string' || typeof error !== 'string') return ''
-    return written({ v: 1, type: 'stream_error', data: { error, code } })
+    const says = typeof code === 'string' && typeof error === 'string'
+    return says ? written({ v: 1, type: 'stream_error', data: { error, code } }) : ''
   }
 
   const onAbort = () => pump.finish('aborted', bytes.encode(errorText(signal?.reason)))

@@ -72,7 +72,7 @@ export function openTransport(options: SseTransportOptions, { encode }: Bytes): 
     beat: () => encode(HEARTBEAT),
     close() {
       ending ??= 'ended'
-      for (const one of [sending, ...queue]) one?.refused?.(closedError())
+      for (const one of [sending, ...queue.splice(0)]) one?.refused?.(closedError())
     },
     settled,
   }

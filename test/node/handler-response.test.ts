@@ -4,12 +4,7 @@ import { heard } from '../support/http-client.ts'
 import { fakeExchange } from '../support/http-fakes.ts'
 import { encode, handle, textOf } from '../support/http-fetch-handler.ts'
 import { serve, spyOnWrites } from '../support/http-server.ts'
-import { settle, until } from '../support/until.ts'
-
-/** As long as it takes an agent to say the next thing, without a turn of the loop. */
-async function hops(count: number): Promise<void> {
-  for (let n = 0; n < count; n++) await undefined
-}
+import { hops, settle, until } from '../support/until.ts'
 
 describe('the response of a fetch handler', () => {
   it('comes with status, headers and body', async () => {

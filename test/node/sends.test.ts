@@ -1,9 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sseTransport as nodeTransport } from '../../src/node/index.ts'
-import { serve } from '../support/http-server.ts'
-import { fakeClock } from '../support/http-surfaces.ts'
+import { fakeClock, serveTransports } from '../support/http-surfaces.ts'
 import { settle, until, within } from '../support/until.ts'
 
 const MESSAGES = 30
@@ -12,15 +10,8 @@ const message = 'x'.repeat(16_000)
 describe('sends that nobody waits for', () => {
   const overHttp2 = async (stallTimeoutMs: number) => {
     const clock = fakeClock()
-    let transport: ReturnType<typeof nodeTransport> | undefined
-    const server = await serve(
-      (req, res) => {
-        transport = nodeTransport(req, res, { heartbeatMs: 0, stallTimeoutMs })
-        return transport.closed
-      },
-      { http2: true },
-    )
-    const client = connect(`http://127.0.0.1:${server.port}`)
+    const served = await serveTransports({ heartbeatMs: 0, stallTimeoutMs }, true)
+    const client = connect(`http://127.0.0.1:${served.server.port}`)
     client.on('error', () => {})
     onTestFinished(() => client.destroy())
     const stream = client.request({ ':path': '/' })
@@ -28,10 +19,10 @@ describe('sends that nobody waits for', () => {
     stream.on('readable', () => {})
     stream.on('error', () => {})
     await once(stream, 'response')
-    const open = transport as unknown as ReturnType<typeof nodeTransport>
+    const { transport } = served
     const outcomes: string[] = []
     for (let n = 0; n < MESSAGES; n++) {
-      const sent = open.send(message) as Promise<void>
+      const sent = transport.send(message) as Promise<void>
       sent.then(
         () => outcomes.push('taken'),
         () => outcomes.push('refused'),
@@ -47,7 +38,7 @@ describe('sends that nobody waits for', () => {
       }
       stream.resume()
     }
-    return { transport: open, outcomes, readEvery }
+    return { transport, outcomes, readEvery }
   }
 
   it('are no stall to a client of HTTP/2 that reads slowly', async () => {

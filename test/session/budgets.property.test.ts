@@ -4,11 +4,10 @@ import { EventBus } from '../../src/index.ts'
 import { type ResumableSession, SessionRegistry } from '../../src/session/index.ts'
 import { PROPERTY_TIMEOUT, runs } from '../support/runs.ts'
 import { FakeTransport } from '../support/session-transport.ts'
+import { hops } from '../support/until.ts'
 
 /** Every pump has nothing left to do: less would leave out what it does behind its last send. */
-async function idle(): Promise<void> {
-  for (let turn = 0; turn < 120; turn++) await undefined
-}
+const idle = () => hops(120)
 
 interface Limits {
   readonly shared: number

@@ -5,12 +5,11 @@ import { ResumableSession } from '../../src/session/index.ts'
 import { PROPERTY_TIMEOUT, runs } from '../support/runs.ts'
 import { fakeTime } from '../support/session.ts'
 import { FakeTransport } from '../support/session-transport.ts'
+import { hops } from '../support/until.ts'
 
 const now = () => performance.now()
 
-async function idle(): Promise<void> {
-  for (let turn = 0; turn < 120; turn++) await undefined
-}
+const idle = () => hops(120)
 
 /** Which hooks a session calls, and when it ends, by the rules as they are told: one clock, and two times on it. */
 class Life {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import * as http2 from 'node:http2'
 import { expect, onTestFinished, vi } from 'vitest'
 import { type Diagnostic, EventBus } from '../../src/index.ts'
-import { serveSse, toNodeHandler } from '../../src/node/index.ts'
+import { serveSse, sseTransport, type TransportStream, toNodeHandler } from '../../src/node/index.ts'
 import { sseResponse } from '../../src/web/index.ts'
 import type { RequestShape, Stream } from './http-client.ts'
 import { type Request, type Response, serve, type TestServer } from './http-server.ts'
@@ -58,6 +58,28 @@ export function serveBus(
     await before?.(req, res)
     return serveSse(bus, req, res, options)
   }, serverOptions)
+}
+
+/** A server whose answers are transports; `transport` is that of the latest. */
+export async function serveTransports(
+  options: Parameters<typeof sseTransport>[2],
+  http2: boolean,
+): Promise<{ server: TestServer; readonly transport: TransportStream }> {
+  let transport: TransportStream | undefined
+  const server = await serve(
+    (req, res) => {
+      transport = sseTransport(req, res, options)
+      return transport.closed
+    },
+    { http2 },
+  )
+  return {
+    server,
+    get transport() {
+      if (transport === undefined) throw new Error('nobody has asked for one')
+      return transport
+    },
+  }
 }
 
 /** A response of `./web` read to its end by one reader, as fast as it comes. */

@@ -4,6 +4,7 @@ import { type BusEvent, EventBus, type Frame, type StateResyncRequired } from '.
 import { ResumableSession } from '../../src/session/index.ts'
 import { FENCE } from './session.ts'
 import { FakeTransport } from './session-transport.ts'
+import { hops } from './until.ts'
 
 export type Step =
   | { readonly do: 'publish'; readonly count: number }
@@ -110,7 +111,7 @@ export class World {
         this.#connect(step.held)
         return
       case 'turns':
-        for (let n = 0; n < step.count; n++) await undefined
+        await hops(step.count)
     }
   }
 

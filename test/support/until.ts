@@ -37,6 +37,11 @@ export async function elapsed(work: () => PromiseLike<unknown>): Promise<number>
 /** Real time, where it is itself what a test is about: a client that takes its time. */
 export const pause = (ms: number) => new Promise<void>((resolve) => later(resolve, ms))
 
+/** As long as so many promises in a row take, without a turn of the loop. */
+export async function hops(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await undefined
+}
+
 /** Lets everything that is already on its way (microtasks, immediates, loopback sockets) arrive. */
 export async function settle(turns = 3): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => later(resolve, 1))

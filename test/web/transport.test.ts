@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { sseTransport as nodeTransport } from '../../src/node/index.ts'
 import { sseTransport as webTransport } from '../../src/web/index.ts'
 import { ended, heard, over, type RequestShape, type Stream } from '../support/http-client.ts'
-import { serve } from '../support/http-server.ts'
-import { fakeClock, http2Open, WebStream, webRequest } from '../support/http-surfaces.ts'
+import { fakeClock, http2Open, serveTransports, WebStream, webRequest } from '../support/http-surfaces.ts'
 import { settle, until, within } from '../support/until.ts'
 
 type Transport = ReturnType<typeof webTransport>['transport']
@@ -18,16 +16,10 @@ interface Way {
 }
 
 const overNode = (http2: boolean) => async (options?: Options, request?: RequestShape) => {
-  let transport: Transport | undefined
-  const server = await serve(
-    (req, res) => {
-      transport = nodeTransport(req, res, options)
-      return transport.closed
-    },
-    { http2 },
-  )
+  const served = await serveTransports(options, http2)
+  const { server } = served
   const stream = http2 ? await http2Open(server.port, request) : await server.open(request)
-  return { transport: transport as unknown as Transport, stream }
+  return { transport: served.transport, stream }
 }
 
 const ways: Way[] = [
