@@ -5,6 +5,7 @@ import { check, checkBus, checkSignal, option, wrongType } from '../internal/che
 import { asyncDispose } from '../internal/dispose.ts'
 import { stoppedError } from './errors.ts'
 import type { EventPattern } from './match-events.ts'
+import { onAbort } from './on-abort.ts'
 import { type HandlerContext, Runs } from './runs.ts'
 import { type ErrorSource, Subscriber } from './subscriber.ts'
 import type { EventIn, Matched } from './types.ts'
@@ -39,13 +40,14 @@ export class EventRouter<Bus extends BusLike = BusLike> {
   readonly #options: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>
   readonly #subscribers = new Map<object, Subscriber>()
   readonly #runs = new Runs()
+  /** Leaves nothing at the signal. */
+  readonly #forget: (() => void) | undefined
   #stopped = false
 
   constructor(bus: Bus, options: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>) {
     this.#bus = bus
     this.#options = options
-    options.signal?.addEventListener('abort', this)
-    if (options.signal?.aborted) this.#end()
+    this.#forget = onAbort(options.signal, () => this.#end())
   }
 
   /**
@@ -89,14 +91,9 @@ export class EventRouter<Bus extends BusLike = BusLike> {
     return this.stop()
   }
 
-  /** The signal's side: it is aborted. */
-  handleEvent(): void {
-    this.#end()
-  }
-
   #end(): void {
     this.#stopped = true
-    this.#options.signal?.removeEventListener('abort', this)
+    this.#forget?.()
     for (const subscriber of this.#subscribers.values()) subscriber.end()
     this.#subscribers.clear()
   }

@@ -23,8 +23,8 @@ export class Run implements HandlerContext {
   // The next two are not there from the start: most calls are over as they return, and would be half again as large.
   /** When it has finished; there from its first `await` on. */
   declare done?: Promise<void>
-  /** The calls that wait for it. */
-  declare waiters?: Set<Run>
+  /** The calls that it waits for, or waited. */
+  declare awaits?: ReadonlySet<Run> | undefined
 
   constructor(owner: Owner, event: BusEvent) {
     this.owner = owner
@@ -41,17 +41,23 @@ export class Run implements HandlerContext {
 }
 
 export class Runs {
-  /** The one that is being called and has not come to its first `await`: whoever acts now is this one. */
-  called: Run | undefined
+  /**
+   * The id of the event whose handler is being called and has not come to its first `await`; 0 while none is: whoever acts
+   * now is that call. The call itself, written here for each event, would be a seventh of a delivery to the collector.
+   */
+  calling = 0
+  /** What that call waits for. */
+  awaits: ReadonlySet<Run> | undefined
   readonly running = new Set<Run>()
 
   /**
    * Resolves when these have finished, but for the one that asks, and those that wait for it already, since each would wait
    * for the other. There is no longer circle: whom a call waits for has started before it, or is one of the same owner.
    */
-  async idle(runs = this.running, from = this.called): Promise<void> {
-    const others = [...runs].filter((run) => run !== from && !from?.waiters?.has(run))
-    if (from) for (const run of others) run.waiters = (run.waiters ?? new Set()).add(from)
+  async idle(runs = this.running, from?: Run): Promise<void> {
+    const others = [...runs].filter((run) => run !== from && !run.awaits?.has(from as Run))
+    const asker = from ?? this
+    if (from || this.calling) asker.awaits = new Set([...(asker.awaits ?? []), ...others])
     await Promise.all(others.map((run) => run.done))
   }
 }

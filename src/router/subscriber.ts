@@ -8,6 +8,7 @@ import type { BusEvent, BusLike, Frame, StateResyncRequired, Subscription } from
 import { check, checkBus, checkSignal, option } from '../internal/check.ts'
 import { soon } from '../internal/soon.ts'
 import { type EventPattern, filterOf, type PatternFilter, wayOf } from './match-events.ts'
+import { onAbort } from './on-abort.ts'
 import { type HandlerContext, Run, type Runs } from './runs.ts'
 
 /** Events that a subscriber did not get and nobody can give it any more: the ids `from` to `to`, both included. */
@@ -63,6 +64,8 @@ export class Subscriber {
   #due = false
   #closed = false
   #controller: AbortController | undefined
+  /** Leaves nothing at the signal. */
+  readonly #forget: (() => void) | undefined
 
   /** Subscribes, and throws what that throws. Nothing is handled before the caller's code is over. */
   constructor(
@@ -92,8 +95,7 @@ export class Subscriber {
     }
     // Given only where it is aborted, which takes no slot: as long as this lives, one listener at the signal is enough.
     this.#subscription = this.#subscribe(lastEventId, undefined, signal?.aborted ? signal : undefined)
-    signal?.addEventListener('abort', this)
-    if (signal?.aborted) this.end()
+    this.#forget = onAbort(signal, () => this.end())
     this.#wake()
   }
 
@@ -105,8 +107,8 @@ export class Subscriber {
 
   /** Every event up to here was handled, or is none for this subscriber. Right only where it shares its `runs` with nobody. */
   get position(): number {
-    const [oldest = this.#runs.called] = this.running
-    const next = oldest?.event.id ?? this.#received?.id ?? Infinity
+    const [oldest] = this.running
+    const next = (oldest?.event.id ?? this.#runs.calling) || (this.#received?.id ?? Infinity)
     return Math.min(this.#subscription.position, next - 1, this.#behind - 1)
   }
 
@@ -120,13 +122,8 @@ export class Subscriber {
     if (this.#closed) return
     this.#closed = true
     void this.#subscription.return()
-    this.#options.signal?.removeEventListener('abort', this)
+    this.#forget?.()
     this.#controller?.abort()
-  }
-
-  /** The signal's side: it is aborted. */
-  handleEvent(): void {
-    this.end()
   }
 
   #subscribe(lastEventId: number | undefined, epoch?: string, signal?: AbortSignal): Subscription {
@@ -194,7 +191,7 @@ export class Subscriber {
 
   #handle(event: BusEvent): void {
     const run = new Run(this, event)
-    this.#runs.called = run
+    this.#runs.calling = event.id
     try {
       const result = this.#handler(event as never, run)
       if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function')
@@ -202,12 +199,14 @@ export class Subscriber {
     } catch (error) {
       this.#tellError(error, event)
     }
-    this.#runs.called = undefined
+    this.#runs.calling = 0
+    this.#runs.awaits = undefined
   }
 
   async #finish(run: Run, result: unknown): Promise<void> {
     this.running.add(run)
     this.#runs.running.add(run)
+    run.awaits = this.#runs.awaits
     try {
       await result
     } catch (error) {

@@ -4,6 +4,7 @@ import type { BusEvent, BusLike } from '../index.ts'
 import { dispose } from '../internal/dispose.ts'
 import { after } from '../internal/timer.ts'
 import { AwaitTimeoutError, abortError, stoppedError } from './errors.ts'
+import { onAbort } from './on-abort.ts'
 
 export interface Reply<Event extends BusEvent = BusEvent> {
   readonly event: Event
@@ -30,7 +31,8 @@ export class Waiter {
   readonly #head: number
   /** Whoever asks for it knows the event's type. */
   readonly #reply: Promise<Reply<never>>
-  #resolve!: (reply: Reply<never> | Promise<never>) => void
+  #resolve!: (reply: Reply<never>) => void
+  #reject!: (error: unknown) => void
   /** What it holds on to, as long as it waits. */
   #release: (() => void)[] | undefined = []
 
@@ -41,13 +43,13 @@ export class Waiter {
     this.#head = bus.lastEventId
     this.#options = options
     const { timeoutMs, signal } = options
-    this.#reply = new Promise((resolve) => {
+    this.#reply = new Promise((resolve, reject) => {
       this.#resolve = resolve
+      this.#reject = reject
     })
     // Nobody need be there when it fails: whoever calls `wait()` is told then.
     this.#reply.catch(() => {})
-    signal?.addEventListener('abort', this)
-    this.holds(() => signal?.removeEventListener('abort', this))
+    this.holds(onAbort(signal, () => this.fail(abortError(signal as AbortSignal))))
     // 0 is off, as everywhere.
     this.holds(
       after(
@@ -56,7 +58,6 @@ export class Waiter {
         'awaited',
       ),
     )
-    if (signal?.aborted) this.handleEvent()
   }
 
   get path(): string | undefined {
@@ -73,11 +74,6 @@ export class Waiter {
 
   [dispose](): void {
     this.close()
-  }
-
-  /** The signal's side: it is aborted. */
-  handleEvent(): void {
-    this.fail(abortError(this.#options.signal as AbortSignal))
   }
 
   /** Called as soon as it waits no more; at once where that is so already. */
@@ -98,24 +94,24 @@ export class Waiter {
     try {
       if (where && !where(event as never)) return
       const accepted = ACCEPTED.test(event.type)
-      const reply = { event: event as never, accepted, error: accepted ? undefined : errorOf(event.data) }
-      this.#settle(() => reply)
+      const error = accepted ? undefined : errorOf(event.data)
+      this.#settle(this.#resolve, { event: event as never, accepted, error })
     } catch (error) {
       this.fail(error)
     }
   }
 
   fail(error: unknown): void {
-    this.#settle(() => Promise.reject(error))
+    this.#settle(this.#reject, error)
   }
 
   /** The one end. */
-  #settle(outcome: () => Reply<never> | Promise<never>): void {
+  #settle<Outcome>(settle: (outcome: Outcome) => void, outcome: Outcome): void {
     const releases = this.#release
     if (!releases) return
     this.#release = undefined
     for (const release of releases) release()
-    this.#resolve(outcome())
+    settle(outcome)
   }
 }
 

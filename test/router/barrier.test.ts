@@ -128,4 +128,19 @@ describe('close() from inside a handler', () => {
     await flush()
     expect(done.sort()).toEqual([1, 2])
   })
+
+  it('by the handle in one, and then by what the other was given, lets both of them go on', async () => {
+    const bus = new EventBus()
+    const done: number[] = []
+    const handle: HandlerSubscription = subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
+      if (id === 1) {
+        await undefined
+        await close()
+      } else await handle.close()
+      done.push(id)
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done.sort()).toEqual([1, 2])
+  })
 })
