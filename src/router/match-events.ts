@@ -40,7 +40,7 @@ export function filterOf(way: readonly Segment[], onFound: PatternFilter['onFoun
 
 /** Throws `TypeError` naming the pattern. */
 export function wayOf(patterns: EventPattern): Segment[] {
-  const { system = '**', type = '**', path = '**' } = check('patterns', patterns, 'object')
+  const { system, type, path } = check('patterns', patterns, 'object')
   return [
     ...segmentsOf('system', system),
     NEXT,

@@ -22,12 +22,13 @@ export interface CompiledPattern {
 
 /** Throws `TypeError` naming the segment that is none, and for the empty pattern. */
 export function compilePattern(pattern: string): CompiledPattern {
-  const segments = segmentsOf('pattern', pattern)
+  const segments = segmentsOf('pattern', check('pattern', pattern, 'string'))
   return { match: (input) => matches(segments, partsOf(input)), source: pattern }
 }
 
-/** The segments of the pattern in the option `name`, each run of `**` as one. */
-export function segmentsOf(name: string, pattern: string): Segment[] {
+/** The segments of the pattern in the option `name`, each run of `**` as one; left out, it is `**`. */
+export function segmentsOf(name: string, pattern: string | undefined): Segment[] {
+  if (pattern === undefined) return [MANY]
   if (check(name, pattern, 'string') === '') throw new TypeError(`${name} must not be empty`)
   const segments: Segment[] = []
   for (const text of pattern.split('.')) {
