@@ -1,7 +1,7 @@
 /** Request and reply: waits that begin before the request is published. */
 
 import type { BusEvent, BusLike, Frame, SubscribeOptions, Subscription } from '../index.ts'
-import { check, checkBus, checkSignal, option } from '../internal/check.ts'
+import { check, checkBus, option } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { soon } from '../internal/soon.ts'
 import { stoppedError } from './errors.ts'
@@ -9,25 +9,20 @@ import { filterOf, wayOf } from './match-events.ts'
 import type { Segment } from './pattern.ts'
 import { onEnd, routing } from './routed.ts'
 import type { EventIn, Matched } from './types.ts'
-import { type Reply, Waiter } from './waiter.ts'
+import { type Reply, Waiter, type WaiterOptions } from './waiter.ts'
 
-export interface AwaitOptions<Bus extends BusLike = BusLike, Type extends string = string> {
+export interface AwaitOptions<Bus extends BusLike = BusLike, Type extends string = string>
+  extends WaiterOptions {
   /** A pattern; left out, any system or none. */
   readonly system?: string | undefined
   /** A pattern. */
   readonly type: Type
-  /** The reply's path, exactly; left out, any path or none. */
-  readonly path?: string | undefined
-  /** From `prepare` on, default 30,000; 0 or `Infinity` = no limit. */
-  readonly timeoutMs?: number | undefined
   /**
    * Also what the bus retains behind this id, or all of it where the id is above the bus's head, being of an earlier life.
    * Without it, only what comes behind the head of now.
    */
   readonly since?: number | undefined
-  /** Asked of each event that matches; what it throws is the outcome of this wait alone. */
   readonly where?: ((event: Matched<EventIn<Bus>, Type>) => boolean) | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 /** A wait under way. */
@@ -119,17 +114,12 @@ export class AwaitService<Bus extends BusLike = BusLike> {
     options: AwaitOptions<Bus, Type>,
   ): ReplyWaiter<Matched<EventIn<Bus>, Type>> {
     const { system, type, signal } = check('options', options, 'object')
-    const patterns = { system, type }
-    const path = option(options, 'path', 'string')
+    const patterns = { system, type: check('type', type, 'string') }
     const since = option(options, 'since', 'number', undefined, 0, Number.MAX_SAFE_INTEGER)
-    const where = option(options, 'where', 'function')
-    const timeoutMs = option(options, 'timeoutMs', 'number', 30_000, 0)
-    check('type', type, 'string')
-    checkSignal(signal)
     if (this.#stopped) throw stoppedError('the service')
 
     const way = wayOf(patterns)
-    const waiter = new Waiter(this.#bus, { type, path, timeoutMs, where, signal })
+    const waiter = new Waiter(this.#bus, options)
     // With an aborted signal no slot is needed.
     if (signal?.aborted) return waiter
     try {

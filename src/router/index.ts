@@ -11,6 +11,7 @@ export { type EventPattern, matchEvents } from './match-events.ts'
 export { type CompiledPattern, compilePattern } from './pattern.ts'
 export {
   EventRouter,
+  type HandlerFor,
   type RouteHandler,
   type RoutePattern,
   type RouterOptions,

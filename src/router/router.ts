@@ -21,7 +21,8 @@ export interface RouteHandler<Event = never, Pattern extends RoutePattern = Rout
   handle(event: Event, context: HandlerContext): unknown
 }
 
-type HandlerFor<Bus extends BusLike, Pattern extends RoutePattern> = RouteHandler<
+/** A handler that `startRouter` and `add` take for a pattern, with the events that the bus has for it. */
+export type HandlerFor<Bus extends BusLike, Pattern extends RoutePattern> = RouteHandler<
   Matched<EventIn<Bus>, TypeOf<Pattern>>,
   Pattern
 >
@@ -37,33 +38,34 @@ export interface RouterOptions<Bus extends BusLike, Patterns extends readonly Ro
 /** Made by `startRouter`. */
 export class EventRouter<Bus extends BusLike = BusLike> {
   readonly #bus: Bus
-  readonly #options: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>
-  readonly #subscribers = new Map<object, Subscriber>()
+  readonly #onError: RouterOptions<Bus, []>['onError']
+  /** The last one of each handler, also if that has closed itself: its call may still run. */
+  readonly #subscribers = new WeakMap<object, Subscriber>()
   readonly #runs = new Runs()
   /** Leaves nothing at the signal. */
   readonly #forget: (() => void) | undefined
   #stopped = false
 
-  constructor(bus: Bus, options: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>) {
+  constructor(bus: Bus, { signal, onError }: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>) {
     this.#bus = bus
-    this.#options = options
-    this.#forget = onAbort(options.signal, () => this.#end())
+    this.#onError = onError
+    this.#forget = onAbort(signal, () => this.#end())
   }
 
   /**
-   * Subscribes a handler to what comes from now on; one that is there already stays as it is. Throws `TypeError` for a bad
-   * pattern, what the bus throws at `maxSubscribers`, and an error with `code: 'stopped'` after `stop()`.
+   * Subscribes a handler to what comes from now on; one that is subscribed already stays as it is. Throws `TypeError` for a
+   * bad pattern, what the bus throws at `maxSubscribers`, and an error with `code: 'stopped'` after `stop()`.
    */
   add<const Pattern extends RoutePattern>(handler: HandlerFor<Bus, Pattern>): void {
     if (this.#stopped) throw stoppedError('the router')
-    if (this.#subscribers.has(check('handler', handler, 'object'))) return
+    const subscribed = this.#subscribers.get(check('handler', handler, 'object'))
+    if (this.#runs.owners.has(subscribed as Subscriber)) return
     const { pattern, handle } = handler
-    const { onError } = this.#options
     check('handle', handle, 'function')
     const subscriber = new Subscriber(
       this.#bus,
       pattern,
-      { onError },
+      { onError: this.#onError },
       (event, context) => handler.handle(event, context),
       this.#runs,
     )
@@ -72,9 +74,7 @@ export class EventRouter<Bus extends BusLike = BusLike> {
 
   /** Its handler is not called any more; resolves when its running call has finished, if that is not the one that asks. */
   async remove(handler: object): Promise<void> {
-    const subscriber = this.#subscribers.get(handler)
-    this.#subscribers.delete(handler)
-    await subscriber?.close()
+    await this.#subscribers.get(handler)?.close()
   }
 
   /**
@@ -94,8 +94,7 @@ export class EventRouter<Bus extends BusLike = BusLike> {
   #end(): void {
     this.#stopped = true
     this.#forget?.()
-    for (const subscriber of this.#subscribers.values()) subscriber.end()
-    this.#subscribers.clear()
+    for (const owner of this.#runs.owners) owner.end()
   }
 }
 

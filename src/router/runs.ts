@@ -11,9 +11,10 @@ export interface HandlerContext {
 }
 
 /** Whose handler it is. */
-interface Owner {
+export interface Owner {
   readonly signal: AbortSignal
   close(from?: Run): Promise<void>
+  end(): void
 }
 
 /** One call of a handler. */
@@ -41,6 +42,8 @@ export class Run implements HandlerContext {
 }
 
 export class Runs {
+  /** Those that have not ended. */
+  readonly owners = new Set<Owner>()
   /**
    * The id of the event whose handler is being called and has not come to its first `await`; 0 while none is: whoever acts
    * now is that call. The call itself, written here for each event, would be a seventh of a delivery to the collector.

@@ -1,7 +1,7 @@
 /** A handler for the events that match. */
 
 import type { BusLike } from '../index.ts'
-import { check } from '../internal/check.ts'
+import { check, checkBus } from '../internal/check.ts'
 import { asyncDispose } from '../internal/dispose.ts'
 import type { EventPattern } from './match-events.ts'
 import { type HandlerContext, Runs } from './runs.ts'
@@ -43,6 +43,7 @@ export function subscribe<Bus extends BusLike, const Type extends string = strin
   options: SubscribeHandlerOptions<Type>,
   handler: Handler<Matched<EventIn<Bus>, Type>>,
 ): HandlerSubscription {
+  checkBus(bus)
   const { system, type, path } = check('options', options, 'object')
   const subscriber = new Subscriber(bus, { system, type, path }, options, handler, new Runs())
   const close = () => subscriber.close()

@@ -5,7 +5,7 @@
  */
 
 import type { BusEvent, BusLike, Frame, StateResyncRequired, Subscription } from '../index.ts'
-import { check, checkBus, checkSignal, option } from '../internal/check.ts'
+import { check, checkSignal, option } from '../internal/check.ts'
 import { soon } from '../internal/soon.ts'
 import { type EventPattern, filterOf, type PatternFilter, wayOf } from './match-events.ts'
 import { onAbort } from './on-abort.ts'
@@ -26,6 +26,11 @@ export interface ErrorSource {
 export interface SubscriberOptions {
   /** Starts behind this id, out of what the bus retains. Without it, with what comes from now on. */
   readonly lastEventId?: number | undefined
+  /**
+   * The epoch that `lastEventId` belongs to: on a bus of another one, all that it retains comes, behind a gap. Without it,
+   * a `lastEventId` that is not above the bus's head is taken at its word.
+   */
+  readonly epoch?: string | undefined
   /** Closes the subscriber. */
   readonly signal?: AbortSignal | undefined
   /** Handlers that may run at the same time, default 1; `Infinity` = any number. They start in the order of the events. */
@@ -75,14 +80,14 @@ export class Subscriber {
     handler: (event: never, context: HandlerContext) => unknown,
     runs: Runs,
   ) {
-    this.#bus = checkBus(bus)
+    this.#bus = bus
     this.#pattern = pattern
     this.#handler = check('handler', handler, 'function')
     this.#options = options
     this.#concurrency = option(options, 'concurrency', 'number', 1)
     option(options, 'onError', 'function')
     option(options, 'onGap', 'function')
-    const { lastEventId, signal } = options
+    const { lastEventId, epoch, signal } = options
     checkSignal(signal)
     this.#runs = runs
     this.#filter = filterOf(
@@ -94,7 +99,8 @@ export class Subscriber {
       this.#filter.onFound = (event) => event.id < this.#behind
     }
     // Given only where it is aborted, which takes no slot: as long as this lives, one listener at the signal is enough.
-    this.#subscription = this.#subscribe(lastEventId, undefined, signal?.aborted ? signal : undefined)
+    this.#subscription = this.#subscribe(lastEventId, epoch, signal?.aborted ? signal : undefined)
+    runs.owners.add(this)
     this.#forget = onAbort(signal, () => this.end())
     this.#wake()
   }
@@ -121,6 +127,7 @@ export class Subscriber {
   end(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#runs.owners.delete(this)
     void this.#subscription.return()
     this.#forget?.()
     this.#controller?.abort()

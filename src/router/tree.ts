@@ -65,45 +65,39 @@ export class Tree<Value> {
     const { system, type, path } = event
     let start = this.#starts.get(type)
     if (!start || start.system !== system) {
-      const types = this.#next(this.#walk(this.#reached([this.#root]), system))
-      start = { system, nodes: this.#next(this.#walk(types, type)), found: new Map() }
+      const first: Node<Value>[] = []
+      this.#round++
+      this.#reach(this.#root, first)
+      const nodes = this.#walk(first, [...partsOf(system), NEXT, ...partsOf(type), NEXT])
+      start = { system, nodes, found: new Map() }
       if (this.#starts.size >= STARTS) this.#forget()
       this.#starts.set(type, start)
     }
     const known = start.found.get(path)
     if (known) return known
     const found: Value[] = []
-    for (const { here } of this.#walk(start.nodes, path))
+    for (const { here } of this.#walk(start.nodes, partsOf(path)))
       if (here) for (const value of here) found.push(value)
     if (start.found.size >= PATHS) start.found = new Map()
     start.found.set(path, found)
     return found
   }
 
-  #walk(nodes: readonly Node<Value>[], input: unknown): readonly Node<Value>[] {
+  #walk(nodes: readonly Node<Value>[], parts: readonly string[]): readonly Node<Value>[] {
     let from = nodes
-    for (const part of partsOf(input)) {
+    for (const part of parts) {
       const reached: Node<Value>[] = []
       this.#round++
       for (const node of from) {
-        if (node.loops) this.#reach(node, reached)
-        if (part !== '') this.#reach(node.any, reached)
+        if (part !== NEXT) {
+          if (node.loops) this.#reach(node, reached)
+          if (part !== '') this.#reach(node.any, reached)
+        }
         this.#reach(node.children?.get(part), reached)
       }
       from = reached
     }
     return from
-  }
-
-  #next(nodes: readonly Node<Value>[]): Node<Value>[] {
-    return this.#reached(nodes.map((node) => node.children?.get(NEXT)))
-  }
-
-  #reached(nodes: readonly (Node<Value> | undefined)[]): Node<Value>[] {
-    const reached: Node<Value>[] = []
-    this.#round++
-    for (const node of nodes) this.#reach(node, reached)
-    return reached
   }
 
   /** A node, and what stands behind it for `**`, which may be no segment at all. */

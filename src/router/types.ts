@@ -8,5 +8,12 @@ export type { EventIn } from '../core/bus-like.ts'
 export type Matched<Event extends BusEvent, Type> = string extends Event['type']
   ? Event
   : Type extends Event['type']
-    ? Extract<Event, { type: Type }>
+    ? OfType<Event, Type>
     : Event
+
+/** Not `Extract`: a key of the map may be a template, whose events have more types than the one. */
+type OfType<Event extends BusEvent, Type> = Event extends unknown
+  ? Type extends Event['type']
+    ? Event
+    : never
+  : never

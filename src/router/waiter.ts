@@ -1,6 +1,7 @@
 /** One wait for a reply, and its one outcome. */
 
 import type { BusEvent, BusLike } from '../index.ts'
+import { checkSignal, option } from '../internal/check.ts'
 import { dispose } from '../internal/dispose.ts'
 import { after } from '../internal/timer.ts'
 import { AwaitTimeoutError, abortError, stoppedError } from './errors.ts'
@@ -16,16 +17,20 @@ export interface Reply<Event extends BusEvent = BusEvent> {
 
 export interface WaiterOptions {
   readonly type: string
-  readonly path: string | undefined
-  readonly timeoutMs: number
-  readonly where: ((event: never) => boolean) | undefined
-  readonly signal: AbortSignal | undefined
+  /** The reply's path, exactly; left out, any path or none. */
+  readonly path?: string | undefined
+  /** From `prepare` on, default 30,000; 0 or `Infinity` = no limit. */
+  readonly timeoutMs?: number | undefined
+  /** Asked of each event that matches; what it throws is the outcome of this wait alone. */
+  readonly where?: ((event: never) => boolean) | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 const ACCEPTED = /(^|\.)accept(ed)?$/
 
 export class Waiter {
-  readonly #options: WaiterOptions
+  readonly path: string | undefined
+  readonly #where: ((event: never) => boolean) | undefined
   readonly #bus: BusLike
   readonly #epoch: string
   readonly #head: number
@@ -36,13 +41,16 @@ export class Waiter {
   /** What it holds on to, as long as it waits. */
   #release: (() => void)[] | undefined = []
 
-  /** Waits from now on, for what comes behind the bus's head. */
+  /** Waits from now on, for what comes behind the bus's head. Throws what is wrong with its options. */
   constructor(bus: BusLike, options: WaiterOptions) {
+    const { type, signal } = options
+    this.path = option(options, 'path', 'string')
+    this.#where = option(options, 'where', 'function')
+    const timeoutMs = option(options, 'timeoutMs', 'number', 30_000, 0)
+    checkSignal(signal)
     this.#bus = bus
     this.#epoch = bus.epoch
     this.#head = bus.lastEventId
-    this.#options = options
-    const { timeoutMs, signal } = options
     this.#reply = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -51,17 +59,8 @@ export class Waiter {
     this.#reply.catch(() => {})
     this.holds(onAbort(signal, () => this.fail(abortError(signal as AbortSignal))))
     // 0 is off, as everywhere.
-    this.holds(
-      after(
-        timeoutMs || Infinity,
-        () => this.fail(new AwaitTimeoutError(options.type, timeoutMs)),
-        'awaited',
-      ),
-    )
-  }
-
-  get path(): string | undefined {
-    return this.#options.path
+    const overdue = () => this.fail(new AwaitTimeoutError(type, timeoutMs))
+    this.holds(after(timeoutMs || Infinity, overdue, 'awaited'))
   }
 
   wait(): Promise<Reply<never>> {
@@ -89,12 +88,12 @@ export class Waiter {
 
   /** An event of its patterns. */
   take(event: BusEvent): void {
-    const { path, where } = this.#options
-    if (path !== undefined && path !== event.path) return
+    if (this.path !== undefined && this.path !== event.path) return
+    const where = this.#where
     try {
       if (where && !where(event as never)) return
       const accepted = ACCEPTED.test(event.type)
-      const error = accepted ? undefined : errorOf(event.data)
+      const error = accepted ? undefined : errorOf(event.data as object)
       this.#settle(this.#resolve, { event: event as never, accepted, error })
     } catch (error) {
       this.fail(error)
@@ -115,8 +114,6 @@ export class Waiter {
   }
 }
 
-function errorOf(data: unknown): Error | undefined {
-  if (data instanceof Error) return data
-  const error = (data as { error?: unknown } | null | undefined)?.error
-  return error instanceof Error ? error : undefined
+function errorOf(data: { readonly error?: unknown } | null | undefined): Error | undefined {
+  return [data, data?.error].find((one) => one instanceof Error)
 }

@@ -9,6 +9,7 @@ describe('a bad subscriber', () => {
     ['path', { path: null }, TypeError],
     ['lastEventId', { lastEventId: -1 }, RangeError],
     ['lastEventId', { lastEventId: '1' }, TypeError],
+    ['epoch', { lastEventId: 0, epoch: 7 }, TypeError],
     ['concurrency', { concurrency: 0 }, RangeError],
     ['concurrency', { concurrency: 1.5 }, RangeError],
     ['concurrency', { concurrency: null }, TypeError],
@@ -28,6 +29,8 @@ describe('a bad subscriber', () => {
   it('has no bus, no options or no handler', () => {
     const bus = new EventBus()
     expect(() => subscribe({} as never, {}, () => {})).toThrow(/bus/)
+    // Forgotten, as with an emitter that is one's own.
+    expect(() => subscribe({ type: 'a' } as never, (() => {}) as never, undefined as never)).toThrow(/bus/)
     expect(() => subscribe(bus, null as never, () => {})).toThrow(/options/)
     expect(() => subscribe(bus, {}, 'x' as never)).toThrow(/handler/)
   })

@@ -115,6 +115,22 @@ describe('a subscriber that falls behind its queue', () => {
     expect(seen).toEqual([4, 5])
   })
 
+  it('that comes with a cursor of another epoch is told of the gap, and gets all that is there', async () => {
+    const bus = new EventBus({ epoch: 'second', ringSize: 2 })
+    publish(bus, 4)
+    const gaps: Gap[] = []
+    const seen: number[] = []
+    const onGap = (gap: Gap) => gaps.push(gap)
+    subscribe(bus, { lastEventId: 3, epoch: 'first', onGap }, ({ id }) => seen.push(id))
+    await flush()
+    expect(gaps).toEqual([{ from: 1, to: 2 }])
+    expect(seen).toEqual([3, 4])
+    subscribe(bus, { lastEventId: 3, epoch: 'second', onGap }, ({ id }) => seen.push(id))
+    await flush()
+    expect(gaps).toHaveLength(1)
+    expect(seen).toEqual([3, 4, 4])
+  })
+
   it('has what it misses reported where its onGap fails', async () => {
     const { bus, reports } = observedBus({ ringSize: 2 })
     publish(bus, 5)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type BusEvent, EventBus } from '../../src/index.ts'
 import { type EventRouter, type HandlerContext, startRouter } from '../../src/router/index.ts'
 import { abortListeners, observedBus, publish } from '../support/bus.ts'
+import { Watched } from '../support/garbage.ts'
 import { flush } from '../support/reading.ts'
 import { isSettled, SlowHandler } from '../support/router.ts'
 
@@ -119,6 +120,58 @@ describe('a router', () => {
     expect(slow.started).toEqual([1])
   })
 })
+
+describe('a handler that has closed itself', () => {
+  const closedByItself = async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handler = { pattern: '*', handle: slow.handle }
+    const router = startRouter(bus, { handlers: [handler] })
+    publish(bus, 1)
+    await flush()
+    await slow.call(1).context.close()
+    return { bus, slow, handler, router }
+  }
+
+  it('is still removed behind its running call, as often as one asks', async () => {
+    const { slow, handler, router } = await closedByItself()
+    const removed = [router.remove(handler), router.remove(handler)]
+    for (const each of removed) expect(await isSettled(each)).toBe(false)
+    await slow.finish(1)
+    await Promise.all(removed)
+  })
+
+  it('can be added again', async () => {
+    const { bus, slow, handler, router } = await closedByItself()
+    router.add(handler)
+    router.add(handler)
+    expect(bus.subscriberCount).toBe(1)
+    publish(bus, 1)
+    await flush()
+    expect(slow.started).toEqual([1, 2])
+    const stopped = router.stop()
+    await slow.finish(2)
+    expect(await isSettled(stopped)).toBe(false)
+    await slow.finish(1)
+    await stopped
+  })
+})
+
+it('a router keeps nothing of handlers that are over', async () => {
+  const bus = new EventBus({ ringSize: 0 })
+  const watched = new Watched()
+  const router = startRouter(bus, { handlers: [] })
+  const once = () => {
+    const kept = watched.payload()
+    return { pattern: '*', handle: (_: BusEvent, { close }: HandlerContext) => void close().then(() => kept) }
+  }
+  for (let i = 0; i < 3; i++) router.add(once())
+  publish(bus, 1)
+  await flush()
+  expect(bus.subscriberCount).toBe(0)
+  expect(await watched.alive()).toEqual([])
+  await router.stop()
+}, 60_000)
 
 describe('stop()', () => {
   const running = async () => {
