@@ -70,7 +70,7 @@ export class JobClient {
     // From here on, so that nothing of the job is missed, however soon it begins.
     const progress = subscribe(
       this.#bus,
-      { system: 'jobs', type: '(progress|done)', path },
+      { system: 'jobs', type: '(progress|done)', path, onError: console.error },
       async (event, { close }) => {
         onProgress(event)
         if (event.type === 'done') await close()
@@ -95,7 +95,7 @@ export class JobClient {
     })
     this.#bus.publish({ system: 'jobs', type: `commands.${name}`, path, data })
     const { accepted, error } = await reply.wait()
-    if (!accepted) throw error
+    if (!accepted) throw error ?? new Error(`${name} was rejected`)
   }
 
   /** Resolves with what the job has come to, also if that was before the call: the ring still has it. */
