@@ -129,6 +129,19 @@ describe('close() from inside a handler', () => {
     expect(done.sort()).toEqual([1, 2])
   })
 
+  it('by what each was given, in one before its first await, lets both of them go on', async () => {
+    const bus = new EventBus()
+    const done: number[] = []
+    subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
+      if (id === 1) await undefined
+      await close()
+      done.push(id)
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done.sort()).toEqual([1, 2])
+  })
+
   it('by the handle in one, and then by what the other was given, lets both of them go on', async () => {
     const bus = new EventBus()
     const done: number[] = []
@@ -142,5 +155,19 @@ describe('close() from inside a handler', () => {
     publish(bus, 2)
     await flush()
     expect(done.sort()).toEqual([1, 2])
+  })
+
+  it('by what one was given that has finished, waits for a handler that had waited for it', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    subscribe(bus, { concurrency: 2 }, slow.handle)
+    publish(bus, 2)
+    await flush()
+    void slow.call(2).context.close()
+    await slow.finish(1)
+    const closed = slow.call(1).context.close()
+    expect(await isSettled(closed)).toBe(false)
+    await slow.finish(2)
+    await closed
   })
 })

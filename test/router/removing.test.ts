@@ -7,6 +7,7 @@ import {
   startRouter,
 } from '../../src/router/index.ts'
 import { publish } from '../support/bus.ts'
+import { Watched } from '../support/garbage.ts'
 import { flush } from '../support/reading.ts'
 import { SlowHandler } from '../support/router.ts'
 
@@ -69,4 +70,26 @@ it('handlers that all run are removed at the cost of each, not of all for each',
   await removed
   expect(slow.finished).toHaveLength(4096)
   expect(bus.subscriberCount).toBe(0)
+})
+
+it('of handlers that each remove the one before and stay, the one that still runs is all that is kept', async () => {
+  const bus = new EventBus({ ringSize: 0 })
+  const router: EventRouter = startRouter(bus, { handlers: [] })
+  const watched = new Watched()
+  let before: RouteHandler | undefined
+  for (let i = 0; i < 20; i++) {
+    const predecessor = before ?? {}
+    before = {
+      pattern: `${i}`,
+      async handle(_: BusEvent, { signal }: HandlerContext) {
+        void router.remove(predecessor)
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      },
+    } as RouteHandler
+    router.add(before as never)
+    bus.publish({ type: `${i}`, data: watched.payload() })
+    await flush()
+  }
+  expect(await watched.alive()).toEqual([19])
+  await router.stop()
 })
