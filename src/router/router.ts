@@ -39,6 +39,8 @@ export class EventRouter<Bus extends BusLike = BusLike> {
   readonly #bus: Bus
   readonly #options: Pick<RouterOptions<Bus, []>, 'signal' | 'onError'>
   readonly #subscribers = new Map<object, Subscriber>()
+  /** Also those that are gone: a call of theirs may still run, and whoever removes them again waits for it as well. */
+  readonly #latest = new WeakMap<object, Subscriber>()
   readonly #runs = new Runs()
   /** Leaves nothing at the signal. */
   readonly #forget: (() => void) | undefined
@@ -68,13 +70,13 @@ export class EventRouter<Bus extends BusLike = BusLike> {
       this.#runs,
     )
     this.#subscribers.set(handler, subscriber)
+    this.#latest.set(handler, subscriber)
   }
 
   /** Its handler is not called any more; resolves when its running call has finished, if that is not the one that asks. */
   async remove(handler: object): Promise<void> {
-    const subscriber = this.#subscribers.get(handler)
     this.#subscribers.delete(handler)
-    await subscriber?.close()
+    await this.#latest.get(handler)?.close()
   }
 
   /**
