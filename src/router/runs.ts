@@ -55,6 +55,8 @@ export class Runs {
     const asker = from ?? this
     asker.asked ??= ++this.#asks
     const before = runs.has(from as Run) ? asker.asked : 0
-    await Promise.all([...runs].map((run) => run === from || (run.asked as number) < before || run.done))
+    // One after the other: all at once would be a promise for each pair of those that close their subscriber.
+    for (const run of [...runs])
+      if (run !== from && !((run.asked as number) < before) && runs.has(run)) await run.done
   }
 }

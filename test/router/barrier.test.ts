@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { EventBus } from '../../src/index.ts'
 import { type HandlerSubscription, subscribe } from '../../src/router/index.ts'
 import { publish } from '../support/bus.ts'
@@ -169,5 +169,25 @@ describe('close() from inside a handler', () => {
     expect(await isSettled(closed)).toBe(false)
     await slow.finish(2)
     await closed
+  })
+
+  it('by each of 4096 that run at the same time lets all of them go on, at little cost for each pair', async () => {
+    const bus = new EventBus()
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    let started = 0
+    let done = 0
+    subscribe(bus, { concurrency: Infinity }, async (_, { close }) => {
+      started++
+      await gate
+      await close()
+      done++
+    })
+    publish(bus, 4096)
+    await vi.waitFor(() => expect(started).toBe(4096))
+    open()
+    await vi.waitFor(() => expect(done).toBe(4096), 3000)
   })
 })
