@@ -39,7 +39,7 @@ export interface RouterOptions<Bus extends BusLike, Patterns extends readonly Ro
 export class EventRouter<Bus extends BusLike = BusLike> {
   readonly #bus: Bus
   readonly #onError: RouterOptions<Bus, []>['onError']
-  /** The last one of each handler, also if that has closed itself: its call may still run. */
+  /** The last one of each handler, also of one that is over: a call of it may still run. */
   readonly #subscribers = new WeakMap<object, Subscriber>()
   readonly #runs = new Runs()
   /** Leaves nothing at the signal. */
@@ -72,7 +72,10 @@ export class EventRouter<Bus extends BusLike = BusLike> {
     this.#subscribers.set(handler, subscriber)
   }
 
-  /** Its handler is not called any more; resolves when its running call has finished, if that is not the one that asks. */
+  /**
+   * Its handler is not called any more; resolves when its running call has finished, also where it was removed before. That
+   * call does not wait for itself if it asks before its first `await`, or by the `close` it was given.
+   */
   async remove(handler: object): Promise<void> {
     await this.#subscribers.get(handler)?.close()
   }

@@ -24,8 +24,8 @@ export class Run implements HandlerContext {
   // The next two are not there from the start: most calls are over as they return, and would be half again as large.
   /** When it has finished; there from its first `await` on. */
   declare done?: Promise<void>
-  /** The calls that it waits for, or waited. */
-  declare awaits?: ReadonlySet<Run> | undefined
+  /** Its place among those that asked for the others to finish, by its first asking. */
+  declare asked?: number | undefined
 
   constructor(owner: Owner, event: BusEvent) {
     this.owner = owner
@@ -44,23 +44,22 @@ export class Run implements HandlerContext {
 export class Runs {
   /** Those that have not ended. */
   readonly owners = new Set<Owner>()
-  /**
-   * The id of the event whose handler is being called and has not come to its first `await`; 0 while none is: whoever acts
-   * now is that call. The call itself, written here for each event, would be a seventh of a delivery to the collector.
-   */
-  calling = 0
-  /** What that call waits for. */
-  awaits: ReadonlySet<Run> | undefined
   readonly running = new Set<Run>()
+  /** The same of the call that has not come to its first `await`: whoever asks then is that one. */
+  asked: number | undefined
+  #asks = 0
 
   /**
-   * Resolves when these have finished, but for the one that asks, and those that wait for it already, since each would wait
-   * for the other. There is no longer circle: whom a call waits for has started before it, or is one of the same owner.
+   * Resolves when these have finished, but for the one that asks, and those that asked before it did and so wait for it: by
+   * the first asking their owner was closed, and no call of it is newer. There is no longer circle: whom a call waits for has
+   * started before it, or is one of the same owner. For one that is over nobody waits, whoever asks in its name.
    */
   async idle(runs = this.running, from?: Run): Promise<void> {
-    const others = [...runs].filter((run) => run !== from && !run.awaits?.has(from as Run))
     const asker = from ?? this
-    if (from || this.calling) asker.awaits = new Set([...(asker.awaits ?? []), ...others])
-    await Promise.all(others.map((run) => run.done))
+    asker.asked ??= ++this.#asks
+    const before = runs.has(from as Run) ? asker.asked : 0
+    // One after the other: all at once would be a promise for each pair of those that close their subscriber.
+    for (const run of [...runs])
+      if (run !== from && !((run.asked as number) < before) && runs.has(run)) await run.done
   }
 }

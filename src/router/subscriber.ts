@@ -65,6 +65,8 @@ export class Subscriber {
   #behind = Infinity
   /** A frame that came while nothing was queued; null for the end, which `closed` does not tell: frames may be on their way. */
   #received: Frame | undefined | null
+  /** The id of the event whose handler is being called; 0 while none is. The call itself would cost the collector a seventh. */
+  #calling = 0
   #asking = false
   #due = false
   #closed = false
@@ -111,10 +113,10 @@ export class Subscriber {
     return this.#controller.signal
   }
 
-  /** Every event up to here was handled, or is none for this subscriber. Right only where it shares its `runs` with nobody. */
+  /** Every event up to here was handled, or is none for this subscriber. */
   get position(): number {
     const [oldest] = this.running
-    const next = (oldest?.event.id ?? this.#runs.calling) || (this.#received?.id ?? Infinity)
+    const next = (oldest?.event.id ?? this.#calling) || (this.#received?.id ?? Infinity)
     return Math.min(this.#subscription.position, next - 1, this.#behind - 1)
   }
 
@@ -198,7 +200,8 @@ export class Subscriber {
 
   #handle(event: BusEvent): void {
     const run = new Run(this, event)
-    this.#runs.calling = event.id
+    this.#calling = event.id
+    this.#runs.asked = undefined
     try {
       const result = this.#handler(event as never, run)
       if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function')
@@ -206,14 +209,13 @@ export class Subscriber {
     } catch (error) {
       this.#tellError(error, event)
     }
-    this.#runs.calling = 0
-    this.#runs.awaits = undefined
+    this.#calling = 0
   }
 
   async #finish(run: Run, result: unknown): Promise<void> {
     this.running.add(run)
     this.#runs.running.add(run)
-    run.awaits = this.#runs.awaits
+    run.asked ??= this.#runs.asked
     try {
       await result
     } catch (error) {

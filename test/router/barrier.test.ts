@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { EventBus } from '../../src/index.ts'
 import { type HandlerSubscription, subscribe } from '../../src/router/index.ts'
 import { publish } from '../support/bus.ts'
@@ -129,6 +129,19 @@ describe('close() from inside a handler', () => {
     expect(done.sort()).toEqual([1, 2])
   })
 
+  it('by what each was given, in one before its first await, lets both of them go on', async () => {
+    const bus = new EventBus()
+    const done: number[] = []
+    subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
+      if (id === 1) await undefined
+      await close()
+      done.push(id)
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done.sort()).toEqual([1, 2])
+  })
+
   it('by the handle in one, and then by what the other was given, lets both of them go on', async () => {
     const bus = new EventBus()
     const done: number[] = []
@@ -142,5 +155,39 @@ describe('close() from inside a handler', () => {
     publish(bus, 2)
     await flush()
     expect(done.sort()).toEqual([1, 2])
+  })
+
+  it('by what one was given that has finished, waits for a handler that had waited for it', async () => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    subscribe(bus, { concurrency: 2 }, slow.handle)
+    publish(bus, 2)
+    await flush()
+    void slow.call(2).context.close()
+    await slow.finish(1)
+    const closed = slow.call(1).context.close()
+    expect(await isSettled(closed)).toBe(false)
+    await slow.finish(2)
+    await closed
+  })
+
+  it('by each of 4096 that run at the same time lets all of them go on, at little cost for each pair', async () => {
+    const bus = new EventBus()
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    let started = 0
+    let done = 0
+    subscribe(bus, { concurrency: Infinity }, async (_, { close }) => {
+      started++
+      await gate
+      await close()
+      done++
+    })
+    publish(bus, 4096)
+    await vi.waitFor(() => expect(started).toBe(4096))
+    open()
+    await vi.waitFor(() => expect(done).toBe(4096), 3000)
   })
 })

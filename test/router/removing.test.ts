@@ -7,8 +7,9 @@ import {
   startRouter,
 } from '../../src/router/index.ts'
 import { publish } from '../support/bus.ts'
+import { Watched } from '../support/garbage.ts'
 import { flush } from '../support/reading.ts'
-import { SlowHandler } from '../support/router.ts'
+import { isSettled, SlowHandler } from '../support/router.ts'
 
 /** Slow handlers of `a`, `b` and `c`; first of all, `a` removes that of `b`, and `c` removes that of `a`. */
 function removing() {
@@ -57,6 +58,30 @@ describe('remove() from inside a handler', () => {
   })
 })
 
+it.each(['remove', 'stop', 'its own remove'])(
+  'remove() behind %s waits for the call that still runs',
+  async (how) => {
+    const bus = new EventBus()
+    const slow = new SlowHandler()
+    const handler = {
+      pattern: '*',
+      handle(event: BusEvent, context: HandlerContext) {
+        if (how === 'its own remove') void router.remove(handler)
+        return slow.handle(event, context)
+      },
+    }
+    const router: EventRouter = startRouter(bus, { handlers: [handler] }) as EventRouter
+    publish(bus, 1)
+    await flush()
+    if (how === 'remove') void router.remove(handler)
+    if (how === 'stop') void router.stop()
+    const removed = router.remove(handler)
+    expect(await isSettled(removed)).toBe(false)
+    await slow.finish(1)
+    await removed
+  },
+)
+
 it('handlers that all run are removed at the cost of each, not of all for each', async () => {
   const bus = new EventBus()
   const slow = new SlowHandler()
@@ -69,4 +94,26 @@ it('handlers that all run are removed at the cost of each, not of all for each',
   await removed
   expect(slow.finished).toHaveLength(4096)
   expect(bus.subscriberCount).toBe(0)
+})
+
+it('of handlers that each remove the one before and stay, the one that still runs is all that is kept', async () => {
+  const bus = new EventBus({ ringSize: 0 })
+  const router: EventRouter = startRouter(bus, { handlers: [] })
+  const watched = new Watched()
+  let before: RouteHandler | undefined
+  for (let i = 0; i < 20; i++) {
+    const predecessor = before ?? {}
+    before = {
+      pattern: `${i}`,
+      async handle(_: BusEvent, { signal }: HandlerContext) {
+        void router.remove(predecessor)
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      },
+    } as RouteHandler
+    router.add(before as never)
+    bus.publish({ type: `${i}`, data: watched.payload() })
+    await flush()
+  }
+  expect(await watched.alive()).toEqual([19])
+  await router.stop()
 })

@@ -126,14 +126,18 @@ it(
         sizes,
         fc.integer({ min: 1, max: 4 }),
         fc.nat({ max: 20 }),
-        fc.array(fc.integer({ min: 1, max: 10 }), { maxLength: 2 }),
-        async (scheduler, plan, concurrency, fromOutside, closingIds) => {
+        fc.array(fc.record({ closes: fc.integer({ min: 1, max: 10 }), atOnce: fc.boolean() }), {
+          maxLength: 3,
+        }),
+        async (scheduler, plan, concurrency, fromOutside, closing) => {
           const bus = new EventBus({ maxQueued: 3 })
           const barrier = new Barrier()
           const handle = subscribe(bus, { concurrency }, async ({ id }, { close }) => {
             barrier.start(`${id}`)
+            const own = closing.filter(({ closes }) => closes === id)
+            if (own.some(({ atOnce }) => atOnce)) await close()
             await scheduler.schedule(Promise.resolve())
-            if (closingIds.includes(id)) await close()
+            if (own.some(({ atOnce }) => !atOnce)) await close()
             await scheduler.schedule(Promise.resolve())
             barrier.finish(`${id}`)
           })
