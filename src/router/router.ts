@@ -41,7 +41,7 @@ export class EventRouter<Bus extends BusLike = BusLike> {
   readonly #onError: RouterOptions<Bus, []>['onError']
   /** The last one of each handler, also of one that is over: a call of it may still run. */
   readonly #subscribers = new WeakMap<object, Subscriber>()
-  readonly #runs = new Runs()
+  readonly #runs = new Runs(() => this.#bus.ended && this.#forget?.())
   /** Leaves nothing at the signal. */
   readonly #forget: (() => void) | undefined
   #stopped = false

@@ -44,10 +44,21 @@ export class Run implements HandlerContext {
 export class Runs {
   /** Those that have not ended. */
   readonly owners = new Set<Owner>()
+  readonly #left: (() => void) | undefined
   readonly running = new Set<Run>()
   /** The same of the call that has not come to its first `await`: whoever asks then is that one. */
   asked: number | undefined
   #asks = 0
+
+  /** Calls back when the last owner has ended. */
+  constructor(left?: () => void) {
+    this.#left = left
+  }
+
+  leave(owner: Owner): void {
+    this.owners.delete(owner)
+    if (this.owners.size === 0) this.#left?.()
+  }
 
   /**
    * Resolves when these have finished, but for the one that asks, and those that asked before it did and so wait for it: by

@@ -129,7 +129,7 @@ export class Subscriber {
   end(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#runs.owners.delete(this)
+    this.#runs.leave(this)
     void this.#subscription.return()
     this.#forget?.()
     this.#controller?.abort()

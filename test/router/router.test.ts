@@ -296,6 +296,20 @@ describe('stop()', () => {
     expect(bus.subscriberCount).toBe(0)
   })
 
+  it('leaves nothing at its signal once the bus has ended and its handlers have seen all of it', async () => {
+    const bus = new EventBus()
+    const { signal } = new AbortController()
+    const handler = { pattern: '*', handle: () => {} }
+    const router = startRouter(bus, { handlers: [handler, { ...handler }], signal })
+    await router.remove(handler)
+    publish(bus, 1)
+    bus.end()
+    expect(abortListeners(signal)).toBe(1)
+    await flush()
+    expect(abortListeners(signal)).toBe(0)
+    await router.stop()
+  })
+
   it('has happened already with an aborted signal', () => {
     const bus = new EventBus()
     const handler = { pattern: '*', handle: () => {} }
