@@ -116,40 +116,20 @@ describe('close() from inside a handler', () => {
     await outside
   })
 
-  it('by two handlers lets both of them go on', async () => {
-    const bus = new EventBus()
-    const done: number[] = []
-    subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
-      await undefined
-      await close()
-      done.push(id)
-    })
-    publish(bus, 2)
-    await flush()
-    expect(done.sort()).toEqual([1, 2])
-  })
-
-  it('by what each was given, in one before its first await, lets both of them go on', async () => {
-    const bus = new EventBus()
-    const done: number[] = []
-    subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
-      if (id === 1) await undefined
-      await close()
-      done.push(id)
-    })
-    publish(bus, 2)
-    await flush()
-    expect(done.sort()).toEqual([1, 2])
-  })
-
-  it('by the handle in one, and then by what the other was given, lets both of them go on', async () => {
+  type Closing = (given: () => Promise<void>, handle: HandlerSubscription) => Promise<void>
+  const later: Closing = async (given) => {
+    await undefined
+    await given()
+  }
+  it.each<[how: string, first: Closing, second: Closing]>([
+    ['what each was given, behind its first await', later, later],
+    ['what each was given, in one before its first await', later, (given) => given()],
+    ['what one was given, behind its first await, and by the handle', later, (_, handle) => handle.close()],
+  ])('by two handlers, by %s, lets both of them go on', async (_, first, second) => {
     const bus = new EventBus()
     const done: number[] = []
     const handle: HandlerSubscription = subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
-      if (id === 1) {
-        await undefined
-        await close()
-      } else await handle.close()
+      await (id === 1 ? first : second)(close, handle)
       done.push(id)
     })
     publish(bus, 2)

@@ -12,6 +12,17 @@ const noting = (notes: string[], name: string, pattern: string | object = name) 
   handle: ({ id }: BusEvent) => void notes.push(`${name}:${id}`),
 })
 
+/** A router of one handler, which is in the call of the first of `count` events. */
+async function busy(count = 1) {
+  const bus = new EventBus()
+  const slow = new SlowHandler()
+  const handler = { pattern: '*', handle: slow.handle }
+  const router = startRouter(bus, { handlers: [handler] })
+  publish(bus, count)
+  await flush()
+  return { bus, slow, handler, router }
+}
+
 describe('a router', () => {
   it('gives each handler what its pattern matches: a type, or system, type and path', async () => {
     const bus = new EventBus()
@@ -106,12 +117,7 @@ describe('a router', () => {
   })
 
   it('removes a handler behind its running call, which the one that asks by itself does not wait for', async () => {
-    const bus = new EventBus()
-    const slow = new SlowHandler()
-    const handler = { pattern: '*', handle: slow.handle }
-    const router = startRouter(bus, { handlers: [handler] })
-    publish(bus, 2)
-    await flush()
+    const { slow, handler, router } = await busy(2)
     const removed = router.remove(handler)
     expect(await isSettled(removed)).toBe(false)
     await slow.call(1).context.close()
@@ -123,14 +129,9 @@ describe('a router', () => {
 
 describe('a handler that has closed itself', () => {
   const closedByItself = async () => {
-    const bus = new EventBus()
-    const slow = new SlowHandler()
-    const handler = { pattern: '*', handle: slow.handle }
-    const router = startRouter(bus, { handlers: [handler] })
-    publish(bus, 1)
-    await flush()
-    await slow.call(1).context.close()
-    return { bus, slow, handler, router }
+    const all = await busy()
+    await all.slow.call(1).context.close()
+    return all
   }
 
   it('is still removed behind its running call, as often as one asks', async () => {
@@ -208,12 +209,7 @@ describe('stop()', () => {
   })
 
   it('waits also for the running handler of one that was removed', async () => {
-    const bus = new EventBus()
-    const slow = new SlowHandler()
-    const handler = { pattern: '*', handle: slow.handle }
-    const router = startRouter(bus, { handlers: [handler] })
-    publish(bus, 1)
-    await flush()
+    const { slow, handler, router } = await busy()
     void router.remove(handler)
     const stopped = router.stop()
     expect(await isSettled(stopped)).toBe(false)
