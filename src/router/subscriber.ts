@@ -125,9 +125,8 @@ export class Subscriber {
     return this.#runs.idle(this.running, from)
   }
 
-  /** The one end: the slot is free, no handler starts any more, and nothing is left at the signal. */
+  /** The one end, twice is once: the slot is free, no handler starts any more, and nothing is left at the signal. */
   end(): void {
-    if (this.#closed) return
     this.#closed = true
     this.#runs.leave(this)
     void this.#subscription.return()
@@ -174,6 +173,8 @@ export class Subscriber {
         this.#behind = Infinity
         this.#filter.onFound = true
         this.#subscription = this.#subscribe(lastEventId, epoch)
+        // The bus's owner, who was told of a gap in there, may have closed this.
+        if (this.#closed) this.end()
         // It retains nothing any more, and such a stream says nothing.
         if (this.#bus.closed) this.#tellGap(lastEventId + 1, this.#bus.lastEventId)
         this.#wake()
