@@ -73,7 +73,7 @@ export class Runs {
     // One after the other: all at once would be a promise for each pair of those that close their subscriber.
     for (const run of [...runs]) {
       const waits = (run.asked as number) < asker.asked && runs.has(from as Run)
-      if (run !== from && !waits && runs.has(run)) await run.done
+      if (!waits && run !== from && runs.has(run)) await run.done
     }
   }
 }

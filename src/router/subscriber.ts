@@ -115,8 +115,9 @@ export class Subscriber {
 
   /** Every event up to here was handled, or is none for this subscriber. */
   get position(): number {
-    const [oldest] = this.running
-    const next = (oldest?.event.id ?? this.#calling) || (this.#received?.id ?? Infinity)
+    let next = this.#calling || this.#received?.id || Infinity
+    // The oldest may be of an earlier epoch, with an id above those of now.
+    for (const run of this.running) next = Math.min(next, run.event.id)
     return Math.min(this.#subscription.position, next - 1, this.#behind - 1)
   }
 

@@ -275,6 +275,19 @@ describe('on a bus whose backend begins anew', () => {
     expect(gaps).toEqual([{ from: 1, to: 0 }])
   })
 
+  it('its position is below what runs of the new epoch, also where a call of the old one still runs', async () => {
+    const { bus, inner, renewed, renew } = renewing()
+    const slow = new SlowHandler()
+    const handle = subscribe(bus, { concurrency: 2, onGap: () => {} }, slow.handle)
+    publish(inner, 9)
+    await flush()
+    renew()
+    publish(renewed, 3)
+    await slow.finish(1)
+    expect(slow.started).toEqual([1, 2, 1])
+    expect(handle.position).toBe(0)
+  })
+
   it('it goes on in the new epoch where that is told in the middle of its stream', async () => {
     /** A subscription whose frames the test gives. */
     class Given extends BoundedAsyncQueue<Frame> {
