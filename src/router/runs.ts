@@ -64,13 +64,16 @@ export class Runs {
    * Resolves when these have finished, but for the one that asks, and those that asked before it did and so wait for it: by
    * the first asking their owner was closed, and no call of it is newer. There is no longer circle: whom a call waits for has
    * started before it, or is one of the same owner. For one that is over nobody waits, whoever asks in its name.
+   *
+   * Who asks before its first `await` is the first in any case: what it does then may have made an older one ask.
    */
   async idle(runs = this.running, from?: Run): Promise<void> {
     const asker = from ?? this
-    asker.asked ??= ++this.#asks
-    const before = runs.has(from as Run) ? asker.asked : 0
+    asker.asked ??= runs.has(from as Run) ? ++this.#asks : 0
     // One after the other: all at once would be a promise for each pair of those that close their subscriber.
-    for (const run of [...runs])
-      if (run !== from && !((run.asked as number) < before) && runs.has(run)) await run.done
+    for (const run of [...runs]) {
+      const waits = (run.asked as number) < asker.asked && runs.has(from as Run)
+      if (!waits && run !== from && runs.has(run)) await run.done
+    }
   }
 }

@@ -115,8 +115,9 @@ export class Subscriber {
 
   /** Every event up to here was handled, or is none for this subscriber. */
   get position(): number {
-    const [oldest] = this.running
-    const next = (oldest?.event.id ?? this.#calling) || (this.#received?.id ?? Infinity)
+    let next = this.#calling || this.#received?.id || Infinity
+    // The oldest may be of an earlier epoch, with an id above those of now.
+    for (const run of this.running) next = Math.min(next, run.event.id)
     return Math.min(this.#subscription.position, next - 1, this.#behind - 1)
   }
 
@@ -125,9 +126,8 @@ export class Subscriber {
     return this.#runs.idle(this.running, from)
   }
 
-  /** The one end: the slot is free, no handler starts any more, and nothing is left at the signal. */
+  /** The one end, twice is once: the slot is free, no handler starts any more, and nothing is left at the signal. */
   end(): void {
-    if (this.#closed) return
     this.#closed = true
     this.#runs.leave(this)
     void this.#subscription.return()
@@ -174,6 +174,8 @@ export class Subscriber {
         this.#behind = Infinity
         this.#filter.onFound = true
         this.#subscription = this.#subscribe(lastEventId, epoch)
+        // The bus's owner, who was told of a gap in there, may have closed this.
+        if (this.#closed) this.end()
         // It retains nothing any more, and such a stream says nothing.
         if (this.#bus.closed) this.#tellGap(lastEventId + 1, this.#bus.lastEventId)
         this.#wake()

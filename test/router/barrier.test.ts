@@ -137,6 +137,46 @@ describe('close() from inside a handler', () => {
     expect(done.sort()).toEqual([1, 2])
   })
 
+  it('by one whose closing makes another close as well, and again, lets both of them go on', async () => {
+    const bus = new EventBus()
+    const done: number[] = []
+    subscribe(bus, { concurrency: 2 }, async ({ id }, { close, signal }) => {
+      if (id === 1)
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => {
+            void close()
+            resolve()
+          })
+        })
+      await close()
+      done.push(id)
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done.sort()).toEqual([1, 2])
+  })
+
+  it('by one that made another close before, lets both of them go on', async () => {
+    const bus = new EventBus()
+    const done: number[] = []
+    let tell = () => {}
+    subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
+      if (id === 1)
+        await new Promise<void>((resolve) => {
+          tell = () => {
+            void close()
+            resolve()
+          }
+        })
+      else tell()
+      await close()
+      done.push(id)
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done.sort()).toEqual([1, 2])
+  })
+
   it('by what one was given that has finished, waits for a handler that had waited for it', async () => {
     const bus = new EventBus()
     const slow = new SlowHandler()

@@ -8,7 +8,7 @@ import {
   type StateResyncRequired,
   type Subscription,
 } from '../../src/index.ts'
-import { type Gap, subscribe } from '../../src/router/index.ts'
+import { type Gap, type HandlerSubscription, subscribe } from '../../src/router/index.ts'
 import { eventOfSize, observedBus, publish } from '../support/bus.ts'
 import { EPOCH, range } from '../support/frames.ts'
 import { flush } from '../support/reading.ts'
@@ -102,6 +102,18 @@ describe('a subscriber that falls behind its queue', () => {
       expect.objectContaining({ code: 'gap', from: 3, to: 5 }),
       { pattern: { type: 'tick' } },
     ])
+  })
+
+  it('frees its slot where it is closed by whoever is told of the gap', async () => {
+    let handle: HandlerSubscription | undefined
+    const bus = new EventBus({ ringSize: 4, maxQueued: 2, onDiagnostic: () => void handle?.close() })
+    const slow = new SlowHandler()
+    handle = subscribe(bus, {}, slow.handle)
+    publish(bus, 20)
+    await flush()
+    await slow.finishAll()
+    expect(slow.finished).toEqual([1, 2])
+    expect(bus.subscriberCount).toBe(0)
   })
 
   it('that comes with a cursor that the ring has left is told of the gap too', async () => {
@@ -261,6 +273,19 @@ describe('on a bus whose backend begins anew', () => {
       ['new', 3],
     ])
     expect(gaps).toEqual([{ from: 1, to: 0 }])
+  })
+
+  it('its position is below what runs of the new epoch, also where a call of the old one still runs', async () => {
+    const { bus, inner, renewed, renew } = renewing()
+    const slow = new SlowHandler()
+    const handle = subscribe(bus, { concurrency: 2, onGap: () => {} }, slow.handle)
+    publish(inner, 9)
+    await flush()
+    renew()
+    publish(renewed, 3)
+    await slow.finish(1)
+    expect(slow.started).toEqual([1, 2, 1])
+    expect(handle.position).toBe(0)
   })
 
   it('it goes on in the new epoch where that is told in the middle of its stream', async () => {
