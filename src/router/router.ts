@@ -53,8 +53,9 @@ export class EventRouter<Bus extends BusLike = BusLike> {
   }
 
   /**
-   * Subscribes a handler to what comes from now on; one that is subscribed already stays as it is. Throws `TypeError` for a
-   * bad pattern, what the bus throws at `maxSubscribers`, and an error with `code: 'stopped'` after `stop()`.
+   * Subscribes a handler to what comes from now on; one that is subscribed already stays as it is. One that is added again
+   * while a call of it still runs may run twice at a time, and `remove` waits for the newer life only; `stop()` for both.
+   * Throws `TypeError` for a bad pattern, what the bus throws at `maxSubscribers`, and `code: 'stopped'` after `stop()`.
    */
   add<const Pattern extends RoutePattern>(handler: HandlerFor<Bus, Pattern>): void {
     if (this.#stopped) throw stoppedError('the router')
