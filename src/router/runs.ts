@@ -46,7 +46,7 @@ export class Runs {
   readonly owners = new Set<Owner>()
   readonly #left: (() => void) | undefined
   readonly running = new Set<Run>()
-  /** The same of the call that has not come to its first `await`: whoever asks then is that one. */
+  /** `asked` of the call that has not come to its first `await`: whoever asks then is that one. */
   asked: number | undefined
   #asks = 0
 
