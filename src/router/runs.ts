@@ -11,7 +11,7 @@ export interface HandlerContext {
 }
 
 /** Whose handler it is. */
-export interface Owner {
+interface Owner {
   readonly signal: AbortSignal
   close(from?: Run): Promise<void>
   end(): void

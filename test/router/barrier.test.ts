@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { EventBus } from '../../src/index.ts'
-import { type HandlerSubscription, subscribe } from '../../src/router/index.ts'
+import { type HandlerContext, type HandlerSubscription, subscribe } from '../../src/router/index.ts'
 import { publish } from '../support/bus.ts'
 import { flush } from '../support/reading.ts'
 import { isSettled, SlowHandler } from '../support/router.ts'
@@ -116,65 +116,59 @@ describe('close() from inside a handler', () => {
     await outside
   })
 
-  type Closing = (given: () => Promise<void>, handle: HandlerSubscription) => Promise<void>
-  const later: Closing = async (given) => {
+  type Closing = (context: HandlerContext, handle: HandlerSubscription) => Promise<void>
+  const later: Closing = async ({ close }) => {
     await undefined
-    await given()
+    await close()
   }
+  const atOnce: Closing = ({ close }) => close()
+
+  const letsBothGoOn = async (first: Closing, second: Closing) => {
+    const bus = new EventBus()
+    const done: number[] = []
+    const handle: HandlerSubscription = subscribe(bus, { concurrency: 2 }, async ({ id }, context) => {
+      await (id === 1 ? first : second)(context, handle)
+      done.push(id)
+    })
+    publish(bus, 2)
+    await flush()
+    expect(done.sort()).toEqual([1, 2])
+  }
+
   it.each<[how: string, first: Closing, second: Closing]>([
     ['what each was given, behind its first await', later, later],
-    ['what each was given, in one before its first await', later, (given) => given()],
+    ['what each was given, in one before its first await', later, atOnce],
     ['what one was given, behind its first await, and by the handle', later, (_, handle) => handle.close()],
-  ])('by two handlers, by %s, lets both of them go on', async (_, first, second) => {
-    const bus = new EventBus()
-    const done: number[] = []
-    const handle: HandlerSubscription = subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
-      await (id === 1 ? first : second)(close, handle)
-      done.push(id)
-    })
-    publish(bus, 2)
-    await flush()
-    expect(done.sort()).toEqual([1, 2])
-  })
+  ])('by two handlers, by %s, lets both of them go on', (_, first, second) => letsBothGoOn(first, second))
 
   it('by one whose closing makes another close as well, and again, lets both of them go on', async () => {
-    const bus = new EventBus()
-    const done: number[] = []
-    subscribe(bus, { concurrency: 2 }, async ({ id }, { close, signal }) => {
-      if (id === 1)
-        await new Promise<void>((resolve) => {
-          signal.addEventListener('abort', () => {
-            void close()
-            resolve()
-          })
+    const closedBySignal: Closing = async ({ close, signal }) => {
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => {
+          void close()
+          resolve()
         })
+      })
       await close()
-      done.push(id)
-    })
-    publish(bus, 2)
-    await flush()
-    expect(done.sort()).toEqual([1, 2])
+    }
+    await letsBothGoOn(closedBySignal, atOnce)
   })
 
   it('by one that made another close before, lets both of them go on', async () => {
-    const bus = new EventBus()
-    const done: number[] = []
     let tell = () => {}
-    subscribe(bus, { concurrency: 2 }, async ({ id }, { close }) => {
-      if (id === 1)
-        await new Promise<void>((resolve) => {
-          tell = () => {
-            void close()
-            resolve()
-          }
-        })
-      else tell()
+    const closedWhenTold: Closing = async ({ close }) => {
+      await new Promise<void>((resolve) => {
+        tell = () => {
+          void close()
+          resolve()
+        }
+      })
       await close()
-      done.push(id)
+    }
+    await letsBothGoOn(closedWhenTold, ({ close }) => {
+      tell()
+      return close()
     })
-    publish(bus, 2)
-    await flush()
-    expect(done.sort()).toEqual([1, 2])
   })
 
   it('by what one was given that has finished, waits for a handler that had waited for it', async () => {

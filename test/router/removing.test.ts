@@ -9,7 +9,7 @@ import {
 import { publish } from '../support/bus.ts'
 import { Watched } from '../support/garbage.ts'
 import { flush } from '../support/reading.ts'
-import { isSettled, SlowHandler } from '../support/router.ts'
+import { busyRouter, isSettled, SlowHandler } from '../support/router.ts'
 
 /** Slow handlers of `a`, `b` and `c`; first of all, `a` removes that of `b`, and `c` removes that of `a`. */
 function removing() {
@@ -58,29 +58,41 @@ describe('remove() from inside a handler', () => {
   })
 })
 
-it.each(['remove', 'stop', 'its own remove'])(
-  'remove() behind %s waits for the call that still runs',
-  async (how) => {
+describe('remove() waits for the call that still runs', () => {
+  type Busy = Awaited<ReturnType<typeof busyRouter>>
+  it.each<[ending: string, end: (busy: Busy) => unknown]>([
+    ['remove()', ({ router, handler }) => router.remove(handler)],
+    ['stop()', ({ router }) => router.stop()],
+    ['the close of the call', ({ slow }) => slow.call(1).context.close()],
+  ])('behind %s, as often as one asks', async (_, end) => {
+    const busy = await busyRouter()
+    const { slow, handler, router } = busy
+    void end(busy)
+    const removed = [router.remove(handler), router.remove(handler)]
+    for (const each of removed) expect(await isSettled(each)).toBe(false)
+    await slow.finish(1)
+    await Promise.all(removed)
+  })
+
+  it('behind a remove() of its own', async () => {
     const bus = new EventBus()
     const slow = new SlowHandler()
     const handler = {
       pattern: '*',
       handle(event: BusEvent, context: HandlerContext) {
-        if (how === 'its own remove') void router.remove(handler)
+        void router.remove(handler)
         return slow.handle(event, context)
       },
     }
     const router: EventRouter = startRouter(bus, { handlers: [handler] }) as EventRouter
     publish(bus, 1)
     await flush()
-    if (how === 'remove') void router.remove(handler)
-    if (how === 'stop') void router.stop()
     const removed = router.remove(handler)
     expect(await isSettled(removed)).toBe(false)
     await slow.finish(1)
     await removed
-  },
-)
+  })
+})
 
 it('handlers that all run are removed at the cost of each, not of all for each', async () => {
   const bus = new EventBus()

@@ -4,24 +4,13 @@ import { type EventRouter, type HandlerContext, startRouter } from '../../src/ro
 import { abortListeners, observedBus, publish } from '../support/bus.ts'
 import { Watched } from '../support/garbage.ts'
 import { flush } from '../support/reading.ts'
-import { isSettled, SlowHandler } from '../support/router.ts'
+import { busyRouter, isSettled, SlowHandler } from '../support/router.ts'
 
 /** A handler that notes what it gets as `name:id`. */
 const noting = (notes: string[], name: string, pattern: string | object = name) => ({
   pattern,
   handle: ({ id }: BusEvent) => void notes.push(`${name}:${id}`),
 })
-
-/** A router of one handler, which is in the call of the first of `count` events. */
-async function busy(count = 1) {
-  const bus = new EventBus()
-  const slow = new SlowHandler()
-  const handler = { pattern: '*', handle: slow.handle }
-  const router = startRouter(bus, { handlers: [handler] })
-  publish(bus, count)
-  await flush()
-  return { bus, slow, handler, router }
-}
 
 describe('a router', () => {
   it('gives each handler what its pattern matches: a type, or system, type and path', async () => {
@@ -117,7 +106,7 @@ describe('a router', () => {
   })
 
   it('removes a handler behind its running call, which the one that asks by itself does not wait for', async () => {
-    const { slow, handler, router } = await busy(2)
+    const { slow, handler, router } = await busyRouter(2)
     const removed = router.remove(handler)
     expect(await isSettled(removed)).toBe(false)
     await slow.call(1).context.close()
@@ -127,35 +116,20 @@ describe('a router', () => {
   })
 })
 
-describe('a handler that has closed itself', () => {
-  const closedByItself = async () => {
-    const all = await busy()
-    await all.slow.call(1).context.close()
-    return all
-  }
-
-  it('is still removed behind its running call, as often as one asks', async () => {
-    const { slow, handler, router } = await closedByItself()
-    const removed = [router.remove(handler), router.remove(handler)]
-    for (const each of removed) expect(await isSettled(each)).toBe(false)
-    await slow.finish(1)
-    await Promise.all(removed)
-  })
-
-  it('can be added again', async () => {
-    const { bus, slow, handler, router } = await closedByItself()
-    router.add(handler)
-    router.add(handler)
-    expect(bus.subscriberCount).toBe(1)
-    publish(bus, 1)
-    await flush()
-    expect(slow.started).toEqual([1, 2])
-    const stopped = router.stop()
-    await slow.finish(2)
-    expect(await isSettled(stopped)).toBe(false)
-    await slow.finish(1)
-    await stopped
-  })
+it('a handler that has closed itself can be added again, and stop() waits for both of its calls', async () => {
+  const { bus, slow, handler, router } = await busyRouter()
+  await slow.call(1).context.close()
+  router.add(handler)
+  router.add(handler)
+  expect(bus.subscriberCount).toBe(1)
+  publish(bus, 1)
+  await flush()
+  expect(slow.started).toEqual([1, 2])
+  const stopped = router.stop()
+  await slow.finish(2)
+  expect(await isSettled(stopped)).toBe(false)
+  await slow.finish(1)
+  await stopped
 })
 
 it('a router keeps nothing of handlers that are over', async () => {
@@ -209,7 +183,7 @@ describe('stop()', () => {
   })
 
   it('waits also for the running handler of one that was removed', async () => {
-    const { slow, handler, router } = await busy()
+    const { slow, handler, router } = await busyRouter()
     void router.remove(handler)
     const stopped = router.stop()
     expect(await isSettled(stopped)).toBe(false)

@@ -1,7 +1,8 @@
 /** Handlers whose calls a test sees and finishes. */
 
-import type { BusEvent } from '../../src/index.ts'
-import type { HandlerContext } from '../../src/router/index.ts'
+import { type BusEvent, EventBus } from '../../src/index.ts'
+import { type HandlerContext, startRouter } from '../../src/router/index.ts'
+import { publish } from './bus.ts'
 import { flush } from './reading.ts'
 
 interface Call {
@@ -46,6 +47,17 @@ export class SlowHandler {
       await flush()
     }
   }
+}
+
+/** A router of one handler, which is in the call of the first of `count` events. */
+export async function busyRouter(count = 1) {
+  const bus = new EventBus()
+  const slow = new SlowHandler()
+  const handler = { pattern: '*', handle: slow.handle }
+  const router = startRouter(bus, { handlers: [handler] })
+  publish(bus, count)
+  await flush()
+  return { bus, slow, handler, router }
 }
 
 /** Whether a promise is settled, without waiting for it. */
